@@ -1,0 +1,22 @@
+package regions
+
+import "context"
+
+// excludedKey is the context key of a request's excluded regions.
+type excludedKey struct{}
+
+// WithExcluded returns a context whose requests use these excluded regions in place of the client's: the list
+// replaces, it does not add. With no names, or only blank ones, the request excludes nothing, whatever the client
+// excludes. Names the account lacks are ignored. The names are copied.
+//
+// Excluded regions are honoured by reads, and by writes on multi-write accounts; see the package comment.
+func WithExcluded(ctx context.Context, names ...string) context.Context {
+	return context.WithValue(ctx, excludedKey{}, NewNames(names...))
+}
+
+// Excluded returns the list that [WithExcluded] put into the context, and whether there is one: an empty list with
+// true clears the client's. It does not allocate. The list must not be modified.
+func Excluded(ctx context.Context) (Names, bool) {
+	names, ok := ctx.Value(excludedKey{}).(Names)
+	return names, ok
+}
