@@ -1,0 +1,308 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Store is an [Upstream] in process: databases, containers and items in memory, one partition of everything. It knows nothing
+// of regions. All methods are safe for concurrent use.
+type Store struct {
+	mu         sync.Mutex // guards all below and everything reachable
+	databases  map[string]*database
+	next       int // of resource ids and etags
+	requests   int
+	executions []Execution
+	undo       map[itemKey]*item // what a batch has replaced so far, nil for nothing; nil outside of a batch
+}
+
+type database struct {
+	id, rid    string
+	props      map[string]any
+	containers map[string]*container
+}
+
+type container struct {
+	id, rid    string
+	database   string
+	props      map[string]any
+	definition Definition
+	items      map[itemKey]*item
+	lsn        int64 // of the last write
+	created    int64 // number of items ever created: their order in queries
+}
+
+// itemKey is an item's identity: the same id may live under two keys.
+type itemKey struct{ key, id string }
+
+// item is one version of an item; it is replaced, never changed.
+type item struct {
+	itemKey
+	epk   string
+	body  map[string]any
+	etag  string
+	order int64
+	lsn   int64
+	ts    int64
+}
+
+// Execution is one write that took effect.
+type Execution struct {
+	Seq                int
+	Request            int    // the request that carried it: all writes of a batch have the same
+	Operation          string // create, upsert, replace, patch, delete; with a prefix "batch/" inside a batch
+	Database           string
+	Container, Key, ID string // Key is the canonical partition key header
+	Activity           string // x-ms-activity-id: azcosmos sends the same for all attempts of an operation
+}
+
+// NewStore makes an empty store.
+func NewStore() *Store { return &Store{databases: map[string]*database{}} }
+
+// CreateContainer makes a container, and its database if need be, without a request: a short way for tests. The definition is
+// version 2; two or more paths make it hierarchical. It does nothing if the container exists.
+func (s *Store) CreateContainer(db, id string, paths ...string) {
+	d := Definition{Paths: paths, Kind: "Hash", Version: 2}
+	if len(paths) > 1 {
+		d.Kind = "MultiHash"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.databases[db] == nil {
+		s.addDatabase(db, map[string]any{"id": db})
+	}
+	if s.databases[db].containers[id] == nil {
+		s.addContainer(s.databases[db], id, d, map[string]any{"id": id, "partitionKey": d})
+	}
+}
+
+// Executions are the writes to items that took effect, in order; an empty container or id means any. A write that was refused
+// (404, 409, 412) or rolled back with its batch is not among them.
+func (s *Store) Executions(container, id string) []Execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.executions), func(e Execution) bool {
+		return container != "" && e.Container != container || id != "" && e.ID != id
+	})
+}
+
+// Repeated are the writes that took effect although a write of the same operation, item and activity id had before: what a
+// client carried out twice. Within one batch an item may be written more than once; that is no repetition.
+func (s *Store) Repeated() []Execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	type write struct{ operation, database, container, key, id, activity string }
+	seen := map[write]Execution{}
+	var list []Execution
+	for _, e := range s.executions {
+		w := write{e.Operation, e.Database, e.Container, e.Key, e.ID, e.Activity}
+		if first, ok := seen[w]; ok && first.Request != e.Request {
+			list = append(list, e)
+		} else if !ok {
+			seen[w] = e
+		}
+	}
+	return list
+}
+
+// Lookup implements [Upstream].
+func (s *Store) Lookup(_ context.Context, db, id string) (Container, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.databases {
+		if c := d.containers[id]; c != nil && (db == "" || d.id == db) {
+			return Container{Database: d.id, ID: c.id, RID: c.rid, Definition: c.definition}, true
+		}
+	}
+	return Container{}, false
+}
+
+// Do implements [Upstream]. It never fails and does not look at the context.
+func (s *Store) Do(_ context.Context, r *Request) (*Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	kind, verb, found := strings.Cut(r.Operation, "/")
+	switch {
+	case r.Operation == "account":
+		return &Answer{Status: 200, Body: []byte(`{"_self":"","_rid":"","media":"//media/","addresses":"//addresses/","_dbs":"//dbs/"}`)}, nil
+	case r.Operation == "offer":
+		return &Answer{Status: 200, Body: []byte(`{"_rid":"","Offers":[],"_count":0}`)}, nil
+	case found && kind == "database":
+		return s.doDatabase(r, verb), nil
+	}
+	d := s.databases[r.Database]
+	if d == nil {
+		return notFound(r), nil
+	}
+	if found && kind == "container" {
+		return s.doContainer(d, r, verb), nil
+	}
+	c := d.containers[r.Container]
+	if c == nil {
+		return notFound(r), nil
+	}
+	return s.doItems(c, r), nil
+}
+
+func notFound(r *Request) *Answer {
+	return failure(404, 0, "Entity with the specified id does not exist in the system.", r.Header.Get(headerActivity))
+}
+
+func badRequest(r *Request, format string, args ...any) *Answer {
+	return failure(400, 0, fmt.Sprintf(format, args...), r.Header.Get(headerActivity))
+}
+
+func conflict(r *Request) *Answer {
+	return failure(409, 0, "Entity with the specified id already exists in the system.", r.Header.Get(headerActivity))
+}
+
+// rid makes a new resource id. s.mu is held.
+func (s *Store) rid(prefix string) string {
+	s.next++
+	return fmt.Sprintf("%s%04X==", prefix, s.next)
+}
+
+// doDatabase serves the operations on databases. s.mu is held.
+func (s *Store) doDatabase(r *Request, verb string) *Answer {
+	switch verb {
+	case "query", "readfeed":
+		list := make([]map[string]any, 0, len(s.databases))
+		for _, d := range s.databases {
+			list = append(list, d.props)
+		}
+		return s.resources(r, "Databases", "", list)
+	case "create":
+		props, id, bad := resource(r)
+		switch {
+		case bad != nil:
+			return bad
+		case s.databases[id] != nil:
+			return conflict(r)
+		}
+		return reply(201, s.addDatabase(id, props).props)
+	}
+	d := s.databases[r.Database]
+	if d == nil {
+		return notFound(r)
+	}
+	switch verb {
+	case "read":
+		return reply(200, d.props)
+	case "delete":
+		delete(s.databases, d.id)
+		return &Answer{Status: 204}
+	}
+	return badRequest(r, "unsupported: %s", r.Operation)
+}
+
+// doContainer serves the operations on containers. s.mu is held.
+func (s *Store) doContainer(d *database, r *Request, verb string) *Answer {
+	switch verb {
+	case "query", "readfeed":
+		list := make([]map[string]any, 0, len(d.containers))
+		for _, c := range d.containers {
+			list = append(list, c.props)
+		}
+		return s.resources(r, "DocumentCollections", d.rid, list)
+	case "create":
+		return s.createContainer(d, r)
+	}
+	c := d.containers[r.Container]
+	if c == nil {
+		return notFound(r)
+	}
+	switch verb {
+	case "read":
+		return reply(200, c.props)
+	case "replace":
+		props, _, bad := resource(r)
+		if bad != nil {
+			return bad
+		}
+		if def, ok := definitionOf(r.Body); !ok || !slices.Equal(def.Paths, c.definition.Paths) {
+			return badRequest(r, "the partition key of a container cannot be changed")
+		}
+		c.props = s.stamp(props, c.rid)
+		return reply(200, c.props)
+	case "delete":
+		delete(d.containers, c.id)
+		return &Answer{Status: 204}
+	}
+	return badRequest(r, "unsupported: %s", r.Operation)
+}
+
+func (s *Store) createContainer(d *database, r *Request) *Answer {
+	props, id, bad := resource(r)
+	if bad != nil {
+		return bad
+	}
+	def, ok := definitionOf(r.Body)
+	switch {
+	case !ok:
+		return badRequest(r, "the partition key of a container must have a path")
+	case d.containers[id] != nil:
+		return conflict(r)
+	}
+	return reply(201, s.addContainer(d, id, def, props).props)
+}
+
+// definitionOf reads the partition key definition of a container's JSON.
+func definitionOf(body []byte) (Definition, bool) {
+	var c struct {
+		PartitionKey Definition `json:"partitionKey"`
+	}
+	err := json.Unmarshal(body, &c)
+	return c.PartitionKey, err == nil && len(c.PartitionKey.Paths) > 0
+}
+
+func (s *Store) addDatabase(id string, props map[string]any) *database {
+	d := &database{id: id, rid: s.rid("d"), containers: map[string]*container{}}
+	d.props = s.stamp(props, d.rid)
+	s.databases[id] = d
+	return d
+}
+
+func (s *Store) addContainer(d *database, id string, def Definition, props map[string]any) *container {
+	c := &container{id: id, rid: s.rid(strings.TrimSuffix(d.rid, "==")), database: d.id, definition: def, items: map[itemKey]*item{}}
+	c.props = s.stamp(props, c.rid)
+	d.containers[id] = c
+	return c
+}
+
+// stamp adds the system properties to a metadata resource.
+func (s *Store) stamp(props map[string]any, rid string) map[string]any {
+	s.next++
+	props["_rid"], props["_self"], props["_ts"] = rid, "", time.Now().Unix()
+	props["_etag"] = strconv.Quote(fmt.Sprintf("m-%d", s.next))
+	return props
+}
+
+// resource reads the body of a create or replace.
+func resource(r *Request) (props map[string]any, id string, bad *Answer) {
+	props, err := decode(r.Body)
+	if err != nil {
+		return nil, "", badRequest(r, "the body is not a JSON object: %v", err)
+	}
+	id, _ = props["id"].(string)
+	if id == "" {
+		return nil, "", badRequest(r, "the input content is invalid because the required property id is missing")
+	}
+	return props, id, nil
+}
+
+// reply is a resource as an answer.
+func reply(status int, props map[string]any) *Answer {
+	a := &Answer{Status: status, Body: encode(props), Header: http.Header{}}
+	if etag, ok := props["_etag"].(string); ok {
+		a.set("etag", etag)
+	}
+	return a
+}
