@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// account is what is known of one account: its topology and the health of its
+// regions, shared by all clients of the Middleware.
+type account struct {
+	middleware *Middleware
+	host       string // normalised host of the client endpoint
+	topology   atomic.Pointer[regions.Topology]
+	health     atomic.Pointer[regions.Health]
+
+	mutex     sync.Mutex        // guards what follows
+	reader    *endpoint         // whose account read the template is
+	template  *azpolicy.Request // an account read of the SDK, kept at the PerCall stage
+	flight    *flight           // the refresh in flight, nil when there is none
+	attempted time.Time         // when the last refresh of our own started
+}
+
+// flight is one refresh of the topology; done is closed at its end.
+type flight struct{ done chan struct{} }
+
+func newAccount(m *Middleware, host string) *account {
+	return &account{middleware: m, host: host}
+}
+
+// learn takes over the answer of an account read. A malformed or empty answer
+// is an error and keeps the last good topology.
+func (a *account) learn(response *http.Response) error {
+	body, err := runtime.Payload(response)
+	if err != nil {
+		return err
+	}
+	parsed, err := regions.ParseAccount(body)
+	if err != nil {
+		return err
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	before := a.topology.Load()
+	after, err := regions.NewTopology(parsed, before)
+	if err != nil {
+		return err
+	}
+	if before != nil && after.Equal(before) {
+		return nil
+	}
+	a.topology.Store(after)
+	a.middleware.observer.TopologyChanged(telemetry.Topology{
+		Account:    a.host,
+		Readable:   names(after, after.Readable()),
+		Writable:   names(after, after.Writable()),
+		MultiWrite: after.MultiWrite(),
+		Ignored:    after.Dropped(),
+	})
+	return nil
+}
+
+// keep holds on to an account read that succeeded, as the template for
+// refreshes of our own: sent again from the PerCall stage, it is signed anew
+// by the authorization policy behind us, for any host.
+func (a *account) keep(e *endpoint, read *azpolicy.Request) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.reader, a.template = e, read.Clone(context.Background())
+}
+
+// refresh asks for a new topology in the background and returns the flight
+// that brings it, nil when none is due: there is one at a time, and the last
+// one started at least interval ago.
+func (a *account) refresh(now time.Time, interval time.Duration) *flight {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.flight != nil {
+		return a.flight
+	}
+	early := !a.attempted.IsZero() && now.Sub(a.attempted).Abs() < interval
+	if a.template == nil || early || a.middleware.background.Err() != nil {
+		return nil
+	}
+	a.attempted = now
+	a.flight = &flight{done: make(chan struct{})}
+	go a.fly(a.flight, a.reader, a.template)
+	return a.flight
+}
+
+// inFlight is the refresh in flight, nil when there is none.
+func (a *account) inFlight() *flight {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.flight
+}
+
+// fly sends the refresh, tells how it ended and makes room for the next one.
+func (a *account) fly(f *flight, reader *endpoint, template *azpolicy.Request) {
+	err := reader.refreshAccount(a.middleware.background, template)
+	a.middleware.observer.RefreshEnded(a.host, err)
+	a.mutex.Lock()
+	a.flight = nil
+	a.mutex.Unlock()
+	close(f.done)
+}
+
+// names are the regions of a list as the account spells them.
+func names(t *regions.Topology, list regions.List) []string {
+	out := make([]string, 0, list.Len())
+	for r := range list.All() {
+		out = append(out, t.Name(r))
+	}
+	return out
+}

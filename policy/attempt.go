@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+)
+
+// attempt sends the request to one region and judges what comes back.
+func (w *walk) attempt(r regions.Index) answer {
+	w.visited = w.visited.With(r)
+	w.attempts++
+	raw := w.request.Raw()
+	host := w.view.Topology().Host(r)
+	// On the original request, whatever is sent: azcosmos marks what it sees there.
+	raw.URL.Host, raw.Host = host, host
+
+	caller, start := raw.Context(), time.Now()
+	ctx, span := w.startAttempt(caller, r, start)
+	response, err := w.send(ctx)
+	span.End(resultOf(response, err))
+
+	o := observe(caller, response, err)
+	end := time.Now()
+	o.brief = end.Sub(start) < deadlineCounts
+	return answer{r, start, end, response, err, o, judge(w.kind, o, w.endpoint.options.Retry.RepeatWrites)}
+}
+
+// send passes the request on with a body reader of its own, and under a
+// context of its own where one is needed. An attempt with a timeout is a deep
+// copy: HTTP/2 may still be using it when it has been given up.
+func (w *walk) send(ctx context.Context) (*http.Response, error) {
+	if err := w.body.renew(w.request); err != nil {
+		return nil, err
+	}
+	timeout := w.endpoint.options.Retry.AttemptTimeout
+	switch {
+	case timeout > 0:
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel() // the body is buffered when Next returns
+		return w.request.Clone(ctx).Next()
+	case ctx != w.request.Raw().Context():
+		return w.request.WithContext(ctx).Next()
+	default:
+		return w.request.Next()
+	}
+}
+
+// body is the content of a request, read once. Every attempt gets a reader of
+// its own over it: over HTTP/2, net/http may go on reading the body of an
+// attempt that has already failed.
+type body struct {
+	content     []byte // nil: the request has none
+	contentType string
+}
+
+func bodyOf(req *azpolicy.Request) (body, error) {
+	source := req.Body()
+	if source == nil {
+		return body{}, nil
+	}
+	if _, err := source.Seek(0, io.SeekStart); err != nil {
+		return body{}, fmt.Errorf("azcosmos-ha: rewind the request body: %w", err)
+	}
+	content, err := io.ReadAll(source)
+	if err != nil {
+		return body{}, fmt.Errorf("azcosmos-ha: read the request body: %w", err)
+	}
+	return body{content, req.Raw().Header.Get("Content-Type")}, nil
+}
+
+// renew gives the request a fresh reader, for azcore's rewinds and for the
+// repeats inside net/http as well.
+func (b body) renew(req *azpolicy.Request) error {
+	if b.content == nil {
+		return nil
+	}
+	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(b.content)), b.contentType); err != nil {
+		return err
+	}
+	req.Raw().GetBody = func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b.content)), nil
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+// Package policy makes an azcosmos client survive the loss, slowness or
+// partial failure of a region. It holds the two azcore policies and the loop
+// of attempts between them, and it is the only package of this module that
+// sends, waits or starts a goroutine: every decision is taken elsewhere, as a
+// function of values.
+//
+//	ha, err := policy.New(policy.Options{})
+//	opts := &azcosmos.ClientOptions{PreferredRegions: []string{"West US 3", "East US"}}
+//	ha.Apply(opts)
+//	client, err := azcosmos.NewClientWithKey(endpoint, cred, opts)
+//
+// # The road of one request
+//
+// azcosmos calls our PerCall policy ("operation"), then azcore's retry policy,
+// its own retry policy and authorization, then our PerRetry policy ("route"),
+// then the transport.
+//
+// PerCall recognises the account read, which teaches the topology and is never
+// routed by it, classifies every other request, and hands its operation on.
+// PerRetry computes the applicable regions (package regions), then walks them:
+// it sets the host of the request in place, sends it, judges the outcome by
+// the table of [judge], applies the effects, and goes on or returns. What must
+// stop the retries of azcosmos and azcore leaves PerRetry as an opaque error,
+// which PerCall opens again: the caller sees exactly what azcosmos would have
+// given.
+//
+// # What is left alone
+//
+// Requests to an account whose topology is not known, metadata writes and
+// requests of unknown shape pass through untouched. Session tokens, the
+// tentative-writes header and the Authorization header are never changed.
+// Status codes 410 (topology of a partition), 429 and 449 go back raw:
+// azcosmos and azcore handle them.
+package policy

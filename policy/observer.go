@@ -1,0 +1,26 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// observer is all that this package knows of telemetry: what happened is told
+// to it as values, and nothing comes back but the context of a span.
+// Operation spans may be nil, which records nothing and costs nothing.
+type observer interface {
+	// StartOperation begins the span of one routed operation. The returned
+	// context carries it; it is ctx itself when nothing is recorded.
+	StartOperation(ctx context.Context, o telemetry.OperationStart) (context.Context, *telemetry.OperationSpan)
+	// TopologyChanged tells a new topology of an account; the first one too.
+	TopologyChanged(t telemetry.Topology)
+	// RefreshEnded tells the end of a topology refresh of our own.
+	RefreshEnded(account string, err error)
+	// UnknownRegion tells a preferred or excluded region that the account
+	// does not have.
+	UnknownRegion(name string)
+	// PreferredRegionsDiffer tells that Options.PreferredRegions win over
+	// different ones of the client.
+	PreferredRegionsDiffer(ours, clients []string)
+}

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"net/http"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// operation is the state of one HTTP operation of azcosmos, handed from PerCall
+// to PerRetry. azcore may pass PerRetry several times (429): one after the other.
+type operation struct {
+	endpoint *endpoint
+	info     request.Info
+	span     *telemetry.OperationSpan // nil: nothing is recorded
+}
+
+// operationPolicy is the PerCall policy: it sees every operation once, before
+// any retry, with the client endpoint still in its URL.
+type operationPolicy struct{ *binding }
+
+var _ azpolicy.Policy = (*operationPolicy)(nil)
+
+// Do recognises the account read, makes the operation of what can be routed,
+// and opens the terminal error of the walk on the way back.
+func (p *operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
+	raw := req.Raw()
+	path := raw.URL.EscapedPath()
+	if request.IsAccountRead(raw.Method, path) {
+		return p.endpoint(raw.URL.Host).accountRead(req)
+	}
+	e := p.known(raw.URL.Host)
+	if e == nil {
+		return req.Next()
+	}
+	info := request.Classify(raw.Method, path, raw.Header)
+	if !routable(info) {
+		return req.Next()
+	}
+	o := &operation{endpoint: e, info: info}
+	req.SetOperationValue(o)
+	if info.Metadata() {
+		return open(req.Next())
+	}
+	return o.traced(req)
+}
+
+// routable reports whether a request may be sent to a region of our choice:
+// documents, and reads of everything else. Metadata writes belong to the
+// account's write region on every kind of account, and azcosmos finds it.
+func routable(info request.Info) bool {
+	if info.Resource == request.ResDocument {
+		return info.Operation != request.OpUnknown
+	}
+	return info.Metadata() && !info.Write()
+}
+
+// traced runs the operation under a span of its own, if anything records.
+func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
+	ctx, span := o.endpoint.observer.StartOperation(req.Raw().Context(), o.start())
+	if span == nil {
+		return open(req.Next())
+	}
+	o.span = span
+	response, err := open(req.WithContext(ctx).Next())
+	span.End(resultOf(response, err))
+	return response, err
+}
+
+func (o *operation) start() telemetry.OperationStart {
+	return telemetry.OperationStart{
+		Name:      o.info.Name(),
+		Database:  o.info.Database,
+		Container: o.info.Container,
+		Server:    o.endpoint.host,
+		Write:     o.info.Write(),
+	}
+}
+
+// resultOf is what telemetry tells of an answer.
+func resultOf(response *http.Response, err error) telemetry.Result {
+	if response == nil {
+		return telemetry.Result{Err: err}
+	}
+	return telemetry.Result{Status: response.StatusCode, SubStatus: subStatus(response.Header)}
+}

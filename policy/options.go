@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// Options configures a [Middleware]. The zero value is everything on, with the
+// defaults named at each field.
+type Options struct {
+	// PreferredRegions are the regions to use, most wanted first, by their
+	// display names; case, blanks, "-" and "_" do not matter. They restrict:
+	// a region that is not listed is used for single-write writes and as the
+	// last resort only. Empty: the PreferredRegions of the
+	// azcosmos.ClientOptions; both empty: the account's own regions in the
+	// service's order. Names that the account does not have are ignored, told
+	// once through Telemetry.Logger, and used as soon as the account has them.
+	PreferredRegions []string
+
+	// ExcludedRegions are not used while any other applicable region is left,
+	// by their display names. They do not apply to writes on single-write
+	// accounts, which have no other place to go. A request's own list
+	// (regions.WithExcluded) replaces this one; SetExcludedRegions changes it
+	// at run time. Default: none.
+	ExcludedRegions []string
+
+	// Retry bounds the walk through the regions.
+	Retry RetryOptions
+
+	// Telemetry says where spans, metrics and log lines go.
+	Telemetry telemetry.Options
+
+	// Transport is needed only when the policies are wired by hand through
+	// PerCall and PerRetry: give the transport of the ClientOptions. Apply
+	// ignores it and uses, or sets, the one of its ClientOptions.
+	Transport azpolicy.Transporter
+}
+
+// RetryOptions bounds the walk of one operation through the regions.
+type RetryOptions struct {
+	// MaxAttempts is how many times one request may be sent in all, hedges,
+	// probes and the retries of a write that no region accepts yet (403/3)
+	// not counted. Zero: the number of applicable regions plus one. Negative:
+	// an error from New.
+	MaxAttempts int
+
+	// AttemptTimeout ends one attempt that has no answer yet; a read then goes
+	// on to the next region. Zero: none, an attempt may take as long as the
+	// caller's deadline and the transport allow. Negative: an error from New.
+	AttemptTimeout time.Duration
+
+	// RepeatWrites lets a write on a multi-write account go to the next region
+	// even when the first may have carried it out (408, 5xx, a lost
+	// connection). Only for writes that may be carried out twice. Default: false.
+	RepeatWrites bool
+}
+
+// OptionError is the error of New for an option that cannot be used.
+type OptionError struct {
+	Field  string // the field, as written in Go: "Retry.MaxAttempts"
+	Value  any    // the value that was given
+	Reason string // what it should have been
+}
+
+// Error names the field, the value and the rule.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("azcosmos-ha: policy.Options.%s %s, got %#v", e.Field, e.Reason, e.Value)
+}
+
+// validate returns the first rule that the options break.
+func (o Options) validate() error {
+	if err := validateNames("PreferredRegions", o.PreferredRegions); err != nil {
+		return err
+	}
+	if err := validateNames("ExcludedRegions", o.ExcludedRegions); err != nil {
+		return err
+	}
+	if o.Retry.MaxAttempts < 0 {
+		return &OptionError{"Retry.MaxAttempts", o.Retry.MaxAttempts, "must not be negative"}
+	}
+	if o.Retry.AttemptTimeout < 0 {
+		return &OptionError{"Retry.AttemptTimeout", o.Retry.AttemptTimeout.String(), "must not be negative"}
+	}
+	return nil
+}
+
+func validateNames(field string, names []string) error {
+	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
+	if i := slices.IndexFunc(names, blank); i >= 0 {
+		return &OptionError{fmt.Sprintf("%s[%d]", field, i), names[i], "must be the name of a region"}
+	}
+	return nil
+}

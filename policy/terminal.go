@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"errors"
+	"net/http"
+)
+
+// terminalError carries a final answer past the retries of azcosmos and azcore.
+// It has no Unwrap on purpose: azcosmos looks through the chain of an error and
+// retries every network error that it finds, non-retriable or not. PerCall
+// opens it, so no caller ever sees one.
+type terminalError struct {
+	response *http.Response // nil when the attempt had no answer
+	cause    error          // nil when it had one
+}
+
+// Error is seen in azcore's log only.
+func (e *terminalError) Error() string {
+	if e.response != nil {
+		return "azcosmos-ha: final answer " + e.response.Status
+	}
+	return "azcosmos-ha: final error: " + e.cause.Error()
+}
+
+// NonRetriable is how azcore knows an error that nobody may retry.
+func (*terminalError) NonRetriable() {}
+
+// open turns the result of the pipeline below PerCall into what azcosmos would
+// have given: the response or the error that the terminal error hides.
+func open(response *http.Response, err error) (*http.Response, error) {
+	var terminal *terminalError
+	if err == nil || !errors.As(err, &terminal) {
+		return response, err
+	}
+	return terminal.response, terminal.cause
+}

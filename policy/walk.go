@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"net/http"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// walk is one pass of a request through its applicable regions. It runs on the
+// caller's goroutine and is used by it alone.
+type walk struct {
+	*operation
+	request *azpolicy.Request
+	body    body
+
+	view    *regions.View
+	kind    kind
+	list    regions.List  // the applicable regions, in the order to ask them
+	visited regions.Set   // regions that were asked
+	rule    regions.Rule  // that made the list
+	trial   regions.Index // the unwell region that this request is let through to
+
+	attempts int // sent so far, those of findPrimary not counted
+	limit    int // how many may be sent
+	repeated bool
+	election election
+
+	first, last answer
+	refusals    int // answers after the first that were 403/3
+	answers     int
+	reason      telemetry.Reason // of the next attempt
+}
+
+// answer is what one attempt gave: one of response and err is nil.
+type answer struct {
+	region   regions.Index
+	start    time.Time
+	end      time.Time
+	response *http.Response
+	err      error
+	outcome  outcome
+	verdict  verdict
+}
+
+func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error) {
+	b, err := bodyOf(req)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{operation: o, request: req, body: b, trial: regions.None, reason: telemetry.Initial}
+	w.plan(v, time.Now())
+	w.limit = o.endpoint.options.Retry.MaxAttempts
+	if w.limit == 0 {
+		readable := v.Topology().Readable()
+		w.limit = readable.Len() + 1
+	}
+	return w, nil
+}
+
+// plan computes the applicable regions by the rules of package regions, and
+// puts those whose endpoint is unwell behind the others.
+func (w *walk) plan(v *regions.View, now time.Time) {
+	w.release()
+	w.view, w.kind = v, kindOf(w.info, v.Topology())
+	p := v.Plan(regions.Route{
+		Write:    w.info.Write(),
+		Metadata: w.info.Metadata(),
+		Excluded: v.ExcludedFor(w.request.Raw().Context()),
+		Override: regions.None,
+	})
+	w.list = p.Regions
+	if w.list.Len() > 1 {
+		w.list, w.trial = w.endpoint.account.order(p.Regions, w.kind.write(), now)
+	}
+	w.rule = p.Rule
+	w.tellPlan()
+}
+
+// run asks one region after the other until there is an answer for the caller.
+func (w *walk) run() (*http.Response, error) {
+	region := w.list.First()
+	for {
+		a := w.attempt(region)
+		w.apply(a)
+		w.remember(a)
+		next, more := w.step(a)
+		if !more {
+			return w.finish()
+		}
+		region = next
+	}
+}
+
+// remember keeps what the answer to the caller depends on.
+func (w *walk) remember(a answer) {
+	if w.answers == 0 {
+		w.first = a
+	} else if a.outcome.status == http.StatusForbidden && a.outcome.sub == subWriteForbidden {
+		w.refusals++
+	}
+	w.last = a
+	w.answers++
+}
+
+// apply puts the effects of a verdict where the next requests see them.
+func (w *walk) apply(a answer) {
+	account, write, v := w.endpoint.account, w.kind.write(), a.verdict
+	switch {
+	case v.mark:
+		account.mark(a.region, write, time.Now())
+	case a.region == w.trial && v.signal == success:
+		account.clear(a.region, write)
+	}
+	if a.region == w.trial && (v.mark || v.signal == success) {
+		w.trial = regions.None
+	}
+	switch {
+	case v.action == findPrimary: // refreshes, and waits for it
+	case v.refresh:
+		account.refresh(time.Now(), refreshInterval)
+	case v.mark:
+		account.refresh(time.Now(), suspicionInterval)
+	}
+}
+
+// release gives back the place of a trial that came to no verdict.
+func (w *walk) release() {
+	if w.trial != regions.None {
+		w.endpoint.account.release(w.trial, w.kind.write())
+		w.trial = regions.None
+	}
+}
+
+// step decides where the walk goes after an answer.
+func (w *walk) step(a answer) (regions.Index, bool) {
+	if w.request.Raw().Context().Err() != nil {
+		return regions.None, false
+	}
+	switch a.verdict.action {
+	case next:
+		return w.nextRegion()
+	case askWriteRegion:
+		return w.askWriteRegion(a.region)
+	case repeatHere:
+		again := !w.repeated && w.attempts < w.limit
+		w.repeated, w.reason = true, telemetry.Failover
+		return a.region, again
+	case findPrimary:
+		return w.findPrimary(a.region)
+	default:
+		return regions.None, false
+	}
+}
+
+// nextRegion is the first applicable region that was not asked yet.
+func (w *walk) nextRegion() (regions.Index, bool) {
+	if w.attempts >= w.limit {
+		return regions.None, false
+	}
+	for r := range w.list.All() {
+		if !w.visited.Has(r) {
+			if w.reason == telemetry.Initial {
+				w.reason = telemetry.NextRegion
+			}
+			return r, true
+		}
+	}
+	return regions.None, false
+}
+
+// askWriteRegion follows a 404/1002 on a single-write account: only the write
+// region surely has seen the session, so it is asked once, as the hub, even if
+// excluded. A region that is not the partition's hub answers 403/3; then the
+// other readable regions are asked in the service's order, under the same header.
+func (w *walk) askWriteRegion(from regions.Index) (regions.Index, bool) {
+	t := w.view.Topology()
+	if w.reason == telemetry.Session || from == t.Primary() {
+		return regions.None, false
+	}
+	w.reason = telemetry.Session
+	w.request.Raw().Header.Set(request.HeaderHubRegionOnly, "true")
+	w.list = regions.MakeList(t.Primary())
+	readable := t.Readable()
+	for r := range readable.All() {
+		w.list.Append(r)
+	}
+	w.visited = w.visited.Without(t.Primary())
+	return w.nextRegion()
+}
+
+// finish is the answer for the caller: the last one, or the first when every
+// further region only refused (403/3). What azcosmos or azcore would repeat
+// goes up as a terminal error.
+func (w *walk) finish() (*http.Response, error) {
+	a := w.last
+	if w.answers > 1 && w.refusals == w.answers-1 {
+		a = w.first
+	}
+	w.endMetadata(a)
+	switch {
+	case w.request.Raw().Context().Err() != nil && a.err != nil:
+		return nil, a.err
+	case a.verdict.action == deliverRaw, a.response != nil && a.verdict.signal == success:
+		return a.response, nil
+	default:
+		return nil, &terminalError{response: a.response, cause: a.err}
+	}
+}

@@ -1,0 +1,25 @@
+package telemetry
+
+import "go.opentelemetry.io/otel/attribute"
+
+// Scope is the name of the instrumentation scope: the module's path.
+const Scope = "github.com/azcosmos-ha/azcosmos-ha"
+
+// Attributes that no semantic convention has.
+const (
+	AttrApplicableRegions = attribute.Key("cosmos.ha.applicable_regions") // string[]: the regions that may be asked, in order
+	AttrRule              = attribute.Key("cosmos.ha.rule")               // string: the rule that made that list
+	AttrRegion            = attribute.Key("cosmos.ha.region")             // string: the region an attempt was sent to
+	AttrReason            = attribute.Key("cosmos.ha.reason")             // string: one of the Reason values
+)
+
+// Reason says why an attempt was made.
+type Reason string
+
+// The reasons for an attempt.
+const (
+	Initial    Reason = "initial"     // the first applicable region
+	NextRegion Reason = "next_region" // the region before it had no answer for the caller
+	Session    Reason = "session"     // another region had not seen the session yet (404/1002)
+	Failover   Reason = "failover"    // the write region moved, refused or could not be reached
+)
