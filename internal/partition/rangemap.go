@@ -1,18 +1,21 @@
 package partition
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Map is an immutable snapshot of a container's ranges, complete from the minimum to the maximum. It is safe for
 // concurrent use and is replaced whole. The zero value and nil are not useful; [NewMap] makes one.
 type Map struct {
 	rid    string
 	def    Definition
-	ranges []Range  // by Min
-	heads  []uint64 // head of each Min: most searches look at nothing else
-	hashes []uint64 // the Range part of each range's ID
+	ranges []Range        // by Min
+	heads  []uint64       // head of each Min: most searches look at nothing else
+	hashes []uint64       // the Range part of each range's ID
 	byID   map[string]int // never with "" as a key
-	ids    bool   // every range has an id
-	hash   uint64 // of the RID, for the Container part
+	ids    bool           // every range has an id
+	hash   uint64         // of the RID, for the Container part
 }
 
 // NewMap makes the map of a container from its ranges, in any order. Ranges that are named among another's parents are
@@ -159,22 +162,20 @@ func (m *Map) search(epk []byte) int {
 	if h >= 0xFF<<56 {
 		return -1
 	}
-	// The first range whose head is greater; the one before is the answer unless heads are equal.
-	n, i := len(m.heads), 0
-	for n > 0 {
+	// The last range whose head is not greater; the first one's is 0. The borrow of h - head stands in for a branch
+	// that would be mispredicted every other time.
+	i := 0
+	for n := len(m.heads); n > 1; {
 		half := n / 2
-		if m.heads[i+half] <= h {
-			i += half + 1
-			n -= half + 1
-		} else {
-			n = half
-		}
+		_, greater := bits.Sub64(h, m.heads[i+half], 0)
+		i += half & (int(greater) - 1)
+		n -= half
 	}
 	// Bounds that agree in eight bytes are rare, and then few, except in a hierarchical container with one huge tenant.
-	if i > 0 && m.heads[i-1] == h {
-		return m.searchEqual(epk, h, i)
+	if m.heads[i] == h {
+		return m.searchEqual(epk, h, i+1)
 	}
-	return i - 1
+	return i
 }
 
 // searchEqual searches among the ranges before i whose heads are h.
