@@ -27,18 +27,18 @@ func collect(a Account) collected {
 	c.reportUnusable(usable, "writableLocations", a.Writable)
 
 	readable, writable := inOrder(usable, a.Readable), inOrder(usable, a.Writable)
-	taken := make(map[string]bool)
+	taken := make(map[string]bool) // false: seen, but there was no room
 	take := func(norms []string) {
 		for _, norm := range norms {
+			if _, seen := taken[norm]; seen {
+				continue
+			}
+			taken[norm] = len(c.order) < MaxRegions
 			if taken[norm] {
-				continue
+				c.order = append(c.order, usable[norm])
+			} else {
+				c.drop("%q: more than %d regions", head(usable[norm].name), MaxRegions)
 			}
-			if len(c.order) == MaxRegions {
-				c.drop("%q: more than %d regions", usable[norm].name, MaxRegions)
-				continue
-			}
-			taken[norm] = true
-			c.order = append(c.order, usable[norm])
 		}
 	}
 	take(writable[:min(1, len(writable))]) // the primary is never the one that finds no room

@@ -94,7 +94,7 @@ func (t *Topology) writableFrom(prev *Topology) List {
 	if t.multiWrite {
 		return t.readable
 	}
-	if p := prev.Primary(); t.readable.Has(p) {
+	if p := t.Lookup(prev.Name(prev.Primary())); t.readable.Has(p) {
 		return MakeList(p)
 	}
 	return MakeList(t.readable.First())
