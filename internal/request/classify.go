@@ -67,7 +67,8 @@ func Classify(method, escapedPath string, header map[string][]string) Info {
 	v := verbOf(method)
 	op := operationOf(s, v, header)
 	if op == OpUnknown {
-		return Info{mutating: v.mutates() && !(v == verbPost && marked(header, HeaderQuery, wireQuery))}
+		query := v == verbPost && marked(header, HeaderQuery, wireQuery)
+		return Info{mutating: v.mutates() && !query}
 	}
 	info.Resource, info.Operation = rules[s].resource, op
 	info.SessionToken = either(header, HeaderSessionToken, wireSessionToken) != ""
@@ -165,7 +166,7 @@ func (i *Info) parseDatabase(path, rest string) shape {
 	if rest == "" {
 		return shapeDatabases
 	}
-	if i.Database, rest = cut(rest); i.Database == "" {
+	if i.Database, rest, _ = strings.Cut(rest, "/"); i.Database == "" {
 		return shapeUnknown
 	}
 	if rest == "" {
@@ -178,7 +179,7 @@ func (i *Info) parseDatabase(path, rest string) shape {
 	case rest == "":
 		return shapeCollections
 	}
-	if i.Container, rest = cut(rest); i.Container == "" {
+	if i.Container, rest, _ = strings.Cut(rest, "/"); i.Container == "" {
 		return shapeUnknown
 	}
 	i.ContainerLink = path[:len("dbs/")+len(i.Database)+len("/colls/")+len(i.Container)]
@@ -225,12 +226,4 @@ func after(path, name string) (rest string, ok bool) {
 		return "", true
 	}
 	return rest[1:], rest[0] == '/'
-}
-
-// cut splits off the first segment.
-func cut(path string) (segment, rest string) {
-	if n := strings.IndexByte(path, '/'); n >= 0 {
-		return path[:n], path[n+1:]
-	}
-	return path, ""
 }

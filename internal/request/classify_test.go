@@ -150,7 +150,7 @@ func TestClassifyFields(t *testing.T) {
 
 	i = Classify("GET", "/"+link+"/docs", head("x-ms-documentdb-partitionkeyrangeid", "7"))
 	assert.Equal(t, "7", i.RangeID)
-	assert.Equal(t, "", i.PartitionKey)
+	assert.Empty(t, i.PartitionKey)
 }
 
 func TestClassifyContinuation(t *testing.T) {
