@@ -165,7 +165,8 @@ func (h *Health) Order(l List, write bool, now time.Time) (ordered List, trial I
 			behind = behind.With(r)
 		}
 	}
-	return l.behind(behind), trial
+	ordered.fillBehind(&l, behind)
+	return ordered, trial
 }
 
 // Marked returns the regions whose mark holds at this time.

@@ -62,34 +62,37 @@ func (l List) All() iter.Seq[Index] {
 	}
 }
 
-// push appends a region that is known to be one and not to be in the list: what Append would check.
-func (l *List) push(i Index) {
-	l.set = l.set.With(i)
-	l.at[l.n%MaxRegions] = i // the remainder spares a bounds check; n never reaches MaxRegions here
-	l.n++
+// fill makes l the list base less the given regions. It works in place, for lists are large enough that every copy
+// of one counts against a plan.
+func (l *List) fill(base *List, drop Set) {
+	*l = List{set: base.set &^ drop}
+	l.add(base, l.set)
 }
 
-// without returns the list less the given regions.
-func (l *List) without(drop Set) List {
-	var out List
-	for _, r := range l.at[:l.n] {
-		if !drop.Has(r) {
-			out.push(r)
-		}
+// fillBehind makes l the list base with the given regions moved to its end, otherwise as it was.
+func (l *List) fillBehind(base *List, last Set) {
+	if base.set&last == 0 {
+		*l = *base
+		return
 	}
-	return out
+	*l = List{set: base.set}
+	l.add(base, base.set&^last)
+	l.add(base, base.set&last)
 }
 
-// behind returns the list with the given regions moved to its end, otherwise as it was.
-func (l *List) behind(last Set) List {
-	if l.set&last == 0 {
-		return *l
-	}
-	out := l.without(last)
-	for _, r := range l.at[:l.n] {
-		if last.Has(r) {
-			out.push(r)
+// add puts those regions of base that are in the set behind the others, in their order; l.set has them already.
+// Every region is written to the next free place, which is then kept or not: no branch that depends on the data.
+func (l *List) add(base *List, keep Set) {
+	n := l.n
+	for _, r := range base.at[:base.n] {
+		if n >= MaxRegions {
+			break // all are in
 		}
+		l.at[n] = r
+		n += uint8(keep >> r & 1)
 	}
-	return out
+	if n < MaxRegions {
+		l.at[n] = 0 // what was written last and not kept
+	}
+	l.n = n
 }

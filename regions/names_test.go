@@ -97,6 +97,12 @@ func TestList_Full(t *testing.T) {
 	}
 	assert.Equal(t, MaxRegions, l.Len())
 	assert.Equal(t, Index(63), l.At(63))
-	assert.Equal(t, l, l.without(0), "the whole list through push")
+	var same, turned List
+	same.fill(&l, 0)
+	assert.Equal(t, l, same)
+	turned.fillBehind(&l, 1)
+	assert.Equal(t, Index(1), turned.First())
+	assert.Equal(t, Index(0), turned.At(63))
+	assert.Equal(t, l.Set(), turned.Set())
 	assert.Equal(t, MaxRegions, l.Set().Len())
 }

@@ -24,17 +24,21 @@ type Plan struct {
 
 // Plan returns the applicable regions of a request: the rules of the package comment, of which this is the only
 // implementation. It does not allocate, and never returns an empty list when the account has regions.
-func (v *View) Plan(r Route) Plan {
-	override := v.override(&r)
+func (v *View) Plan(r Route) (p Plan) {
+	primary, override := v.t.Primary(), v.override(&r)
 	switch {
 	case r.Write && (r.Metadata || !v.t.multiWrite):
-		return Plan{Regions: MakeList(orElse(override, v.t.Primary())), Rule: RuleW}
+		p.Rule = RuleW
+		p.Regions.Append(orElse(override, primary))
 	case r.Metadata:
-		return Plan{Regions: v.reads.base.behind(r.Excluded), Rule: RuleMetadata}
+		p.Rule = RuleMetadata
+		p.Regions.fillBehind(&v.reads.base, r.Excluded)
 	case r.Write:
-		return v.writes.plan(&r, None, v.t.Primary())
+		v.writes.plan(&p, &r, None, primary)
+	default:
+		v.reads.plan(&p, &r, override, primary)
 	}
-	return v.reads.plan(&r, override, v.t.Primary())
+	return p
 }
 
 // override returns the override that counts: metadata and multi-write accounts have none, and one to the primary or
@@ -47,33 +51,43 @@ func (v *View) override(r *Route) Index {
 	return o
 }
 
-// plan applies the rules that start from the base list; override is only ever one for reads.
-func (s *side) plan(r *Route, override, primary Index) Plan {
+// plan applies the rules that start from the base list to p, an empty plan; override is only ever one for reads.
+func (s *side) plan(p *Plan, r *Route, override, primary Index) {
 	excluded := r.Excluded & s.acct
-	opened := r.Unavailable.Set() & s.acct
+	opened := r.Unavailable.set & s.acct
 	if excluded|opened == 0 {
-		if s.free && override != None && s.base.Len() > 1 {
-			return Plan{Regions: MakeList(override, primary), Rule: RuleU}
+		if s.free && override != None && s.base.n > 1 {
+			p.set(RuleU, override, primary)
+		} else {
+			p.Regions = s.base
 		}
-		return Plan{Regions: s.base, Rule: RuleFilter}
+		return
 	}
-	p := Plan{Regions: s.base.without(excluded | opened), Rule: RuleFilter}
-	if p.Regions.Len() == 0 {
-		p = Plan{Regions: MakeList(primary), Rule: RuleFallback, Fallback: true}
+	p.Regions.fill(&s.base, excluded|opened)
+	if p.Regions.n == 0 {
+		p.Fallback = true
+		p.set(RuleFallback, primary)
 	}
-	if s.base.Len() <= 1 || p.Regions.Len() >= 2 || r.Hedged {
-		return p
+	if s.base.n <= 1 || p.Regions.n >= 2 || r.Hedged {
+		return
 	}
-	removed := s.base.Set() & opened &^ excluded // what only the breaker took
+	removed := s.base.set & opened &^ excluded // what only the breaker took
 	switch {
-	case p.Fallback && !excluded.Empty() && removed.Empty():
-		p.Regions, p.Rule = MakeList(orElse(override, primary)), RuleK
-		return p
+	case p.Fallback && excluded != 0 && removed == 0:
+		p.set(RuleK, orElse(override, primary))
+		return
 	case p.Fallback && s.free && override != None:
-		p.Regions, p.Rule = MakeList(override, primary), RuleO
+		p.set(RuleO, override, primary)
 	}
 	p.extend(&r.Unavailable, opened&^excluded)
-	return p
+}
+
+// set makes the plan a list of one or two regions.
+func (p *Plan) set(rule Rule, regions ...Index) {
+	p.Rule, p.Regions = rule, List{}
+	for _, r := range regions {
+		p.Regions.Append(r)
+	}
 }
 
 // extend is rule M: it appends the oldest opened region that may be asked and is not in the list yet.
