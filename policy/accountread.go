@@ -24,9 +24,9 @@ const (
 	// accountReadTimeout is what one endpoint is given for an account read of
 	// the SDK while another endpoint is left (design section 11).
 	accountReadTimeout = 5 * time.Second
-	// refreshAttemptTimeout is the same for a refresh of our own, which a write
-	// may be waiting for.
-	refreshAttemptTimeout = time.Second
+	// refreshAttemptTimeout is the same for a refresh of our own. A write may be
+	// waiting for it, for refreshWait: the second endpoint must have its chance.
+	refreshAttemptTimeout = 600 * time.Millisecond
 	// refreshTimeout bounds a refresh of our own, all its endpoints together.
 	refreshTimeout = 10 * time.Second
 )
@@ -86,14 +86,12 @@ func (e *endpoint) refreshAccount(ctx context.Context, template *azpolicy.Reques
 }
 
 // ask sends a copy of an account read to one host after the other until one
-// gives a usable answer, which is taken over. 401, 403 and 429 are answers
-// about the caller, not about the endpoint: they end the round.
+// gives a usable answer, which is taken over, or one about the caller.
 func (e *endpoint) ask(ctx context.Context, read *azpolicy.Request, hosts []string, bound func(i int) time.Duration) (response *http.Response, err error) {
 	for i, host := range hosts {
 		response, err = askOne(ctx, read, host, bound(i))
 		if err == nil {
-			switch response.StatusCode {
-			case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+			if aboutCaller(response) {
 				return response, nil
 			}
 			if err = e.take(read, response); err == nil {
@@ -105,6 +103,19 @@ func (e *endpoint) ask(ctx context.Context, read *azpolicy.Request, hosts []stri
 		}
 	}
 	return nil, err
+}
+
+// aboutCaller reports an answer that every endpoint would give, because it
+// does not depend on the endpoint.
+func aboutCaller(response *http.Response) bool {
+	switch response.StatusCode {
+	case http.StatusUnauthorized, http.StatusTooManyRequests:
+		return true
+	case http.StatusForbidden:
+		return subStatus(response.Header) != subAccountNotFound
+	default:
+		return false
+	}
 }
 
 // askOne sends a copy of an account read to one host, dated now.

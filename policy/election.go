@@ -35,15 +35,16 @@ func (w *walk) findPrimary(refused regions.Index) (regions.Index, bool) {
 	if e.since.IsZero() {
 		e.since = time.Now()
 	}
-	if e.round == len(electionPauses) {
+	left := electionBudget - time.Since(e.since)
+	if e.round == len(electionPauses) || left <= 0 {
 		return regions.None, false
 	}
-	pause := electionPauses[e.round]
+	pause := min(electionPauses[e.round], left)
 	e.round++
 	w.attempts--
 	w.reason, w.repeated = telemetry.Failover, false
 	w.awaitPrimary(ctx, refused, pause)
-	if ctx.Err() != nil || time.Since(e.since) > electionBudget {
+	if ctx.Err() != nil {
 		return regions.None, false
 	}
 	w.plan(w.endpoint.view(), time.Now())
@@ -63,7 +64,10 @@ func (w *walk) awaitPrimary(ctx context.Context, refused regions.Index, pause ti
 		return
 	}
 	left := electionBudget - time.Since(w.election.since)
-	if f := account.refresh(time.Now(), refreshInterval); f != nil && left > 0 {
+	if left <= 0 {
+		return
+	}
+	if f := account.refresh(time.Now(), refreshInterval); f != nil {
 		f.wait(ctx, min(refreshWait, left))
 	}
 }
