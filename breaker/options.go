@@ -1,0 +1,145 @@
+package breaker
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Options configures the breaker. The zero value is on, with the defaults below; zero means the default in every field and a
+// negative value is an error. A count beyond 2,147,483,647 is taken as that.
+type Options struct {
+	// Disabled switches the breaker off: nothing is counted and nothing ever opens.
+	Disabled bool
+
+	// ReadFailures is how many failures in a row open a region for the reads of a partition. Default 10.
+	// A tentative region opens at half of it (rounded down, at least 1), and is healthy again after as many successes.
+	ReadFailures int
+
+	// WriteFailures is the same for writes, on multi-write accounts. Default 5.
+	WriteFailures int
+
+	// FailureRate is the share of failed requests in a RateWindow that opens a region, in (0, 1]. Default 0.9.
+	FailureRate float64
+
+	// MinRequests is how many requests a RateWindow must have seen before FailureRate counts. Default 100.
+	MinRequests int
+
+	// RateWindow is how long requests are counted for FailureRate, from a failure on. Default 1 minute.
+	RateWindow time.Duration
+
+	// ResetAfter is how long after its last failure a run of failures is forgotten (slow wins likewise, and a tentative region
+	// becomes healthy). Default 5 minutes.
+	ResetAfter time.Duration
+
+	// OpenFor is how long a region stays out before its first probe, jitter of up to a quarter not included. Default
+	// 30 seconds, or MaxOpenFor if that is shorter.
+	OpenFor time.Duration
+
+	// MaxOpenFor bounds the doubling of OpenFor, jitter not included. Default 20 minutes, or OpenFor if that is longer. It is
+	// also how long a region whose probe is due waits for a request before it is forgotten (ResetAfter if that is longer).
+	MaxOpenFor time.Duration
+
+	// SlowWins is how many hedges in a row must win against a region to open it. Default 5. A tentative region opens at half of it.
+	SlowWins int
+}
+
+// The defaults of Options.
+const (
+	defaultReadFailures  = 10
+	defaultWriteFailures = 5
+	defaultFailureRate   = 0.9
+	defaultMinRequests   = 100
+	defaultRateWindow    = time.Minute
+	defaultResetAfter    = 5 * time.Minute
+	defaultOpenFor       = 30 * time.Second
+	defaultMaxOpenFor    = 20 * time.Minute
+	defaultSlowWins      = 5
+)
+
+// OptionError says which field of Options is wrong, with which value.
+type OptionError struct {
+	Field string // the name of the field
+	Value any    // what it was
+	Rule  string // what it must be, as in "must not be negative"
+}
+
+// Error reads "breaker: ReadFailures must not be negative, got -1".
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("breaker: %s %s, got %v", e.Field, e.Rule, e.Value)
+}
+
+// Validate returns nil or an *OptionError for the first field, in the order of the struct, that breaks a rule.
+func (o Options) Validate() error {
+	for _, f := range []struct {
+		name     string
+		value    any
+		negative bool
+	}{
+		{"ReadFailures", o.ReadFailures, o.ReadFailures < 0},
+		{"WriteFailures", o.WriteFailures, o.WriteFailures < 0},
+		{"FailureRate", o.FailureRate, o.FailureRate < 0},
+		{"MinRequests", o.MinRequests, o.MinRequests < 0},
+		{"RateWindow", o.RateWindow, o.RateWindow < 0},
+		{"ResetAfter", o.ResetAfter, o.ResetAfter < 0},
+		{"OpenFor", o.OpenFor, o.OpenFor < 0},
+		{"MaxOpenFor", o.MaxOpenFor, o.MaxOpenFor < 0},
+		{"SlowWins", o.SlowWins, o.SlowWins < 0},
+	} {
+		if f.negative {
+			return &OptionError{f.name, f.value, "must not be negative"}
+		}
+	}
+	if !(o.FailureRate <= 1) { // written so that NaN breaks it too
+		return &OptionError{"FailureRate", o.FailureRate, "must be at most 1"}
+	}
+	if o.MaxOpenFor > 0 && o.MaxOpenFor < o.OpenFor {
+		return &OptionError{"MaxOpenFor", o.MaxOpenFor, fmt.Sprintf("must not be less than OpenFor (%v)", o.OpenFor)}
+	}
+	return nil
+}
+
+// Rules are Options with every default filled in: what Record decides by. Make them with Options.Rules.
+type Rules struct {
+	failures    [2]uint32 // by kind: reads, writes
+	failureRate float64
+	minRequests uint32
+	slowWins    uint32
+	rateWindow  time.Duration
+	resetAfter  time.Duration
+	openFor     time.Duration
+	maxOpenFor  time.Duration
+}
+
+// longest keeps sums of durations from overflowing; 36 years are as good as for ever.
+const longest = time.Duration(1 << 60)
+
+// Rules fills in the defaults. A negative value, which Validate refuses, counts as zero.
+func (o Options) Rules() Rules {
+	r := Rules{
+		failures: [2]uint32{
+			uint32(or(o.ReadFailures, defaultReadFailures, math.MaxInt32)),
+			uint32(or(o.WriteFailures, defaultWriteFailures, math.MaxInt32)),
+		},
+		failureRate: defaultFailureRate,
+		minRequests: uint32(or(o.MinRequests, defaultMinRequests, math.MaxInt32)),
+		slowWins:    uint32(or(o.SlowWins, defaultSlowWins, math.MaxInt32)),
+		rateWindow:  or(o.RateWindow, defaultRateWindow, longest),
+		resetAfter:  or(o.ResetAfter, defaultResetAfter, longest),
+		openFor:     or(o.OpenFor, defaultOpenFor, longest),
+		maxOpenFor:  or(o.MaxOpenFor, max(defaultMaxOpenFor, o.OpenFor), longest),
+	}
+	if o.FailureRate > 0 {
+		r.failureRate = o.FailureRate
+	}
+	r.openFor = min(r.openFor, r.maxOpenFor)
+	return r
+}
+
+// or is value, or byDefault if there is none, and at most the limit.
+func or[T int | time.Duration](value, byDefault, limit T) T {
+	if value <= 0 {
+		value = byDefault
+	}
+	return min(value, limit)
+}

@@ -1,0 +1,243 @@
+package breaker
+
+import (
+	"math"
+	"time"
+)
+
+// Record is what is known of one region of a partition, for reads or for writes. It is a value without pointers; its
+// methods are pure and return the next value. The zero value is Healthy, and only that is.
+//
+// at is the time of an event as a distance from any fixed moment, jitter a random number that lengthens an opening: 0 adds
+// nothing, 255 a quarter.
+type Record struct {
+	since       time.Duration // when the state began
+	lastFailure time.Duration // HealthyTentative: of no failure yet, when the probe succeeded
+	lastSlow    time.Duration
+	window      time.Duration // when the rate window began, if requests > 0
+
+	run       uint32 // failures in a row
+	slow      uint32 // slow wins in a row
+	requests  uint32 // of the rate window; 0: there is none
+	failed    uint32 // of the rate window
+	successes uint32 // since HealthyTentative began
+
+	probe  Token // the probe in flight
+	level  uint8 // how often OpenFor has doubled
+	jitter uint8 // of this opening
+	state  State
+}
+
+// State returns the state as of the last event; see Lapsed for what time alone changes.
+func (r Record) State() State { return r.state }
+
+// Apply returns the record after an event at the region. Success, Failure and SlowWin count; an Unavailable region is not
+// moved by any of them, only by its probe (EndProbe) and by time.
+func (r Record) Apply(u Rules, write bool, e Event, at time.Duration, jitter uint8) (Record, Change) {
+	next := r.aged(u, at)
+	lapsed := next.state != r.state
+	cause, count := NoCause, uint32(0)
+	if next.state != Unavailable {
+		switch e {
+		case Success:
+			next, cause = next.succeeded(u, write, at)
+		case Failure:
+			next, cause, count = next.failure(u, write, at, jitter)
+		case SlowWin:
+			next, cause, count = next.slowWin(u, at, jitter)
+		}
+	}
+	if cause == NoCause && lapsed && r.state != HealthyWithFailures {
+		cause = Lapsed
+	}
+	return next, Change{r.state, next.state, cause, int(count)}
+}
+
+// succeeded ends the runs. A rate window goes on to its end, which keeps the record for that long.
+func (r Record) succeeded(u Rules, write bool, at time.Duration) (Record, Cause) {
+	r.run, r.slow = 0, 0
+	r = r.counted(0, at)
+	switch r.state {
+	case HealthyWithFailures:
+		if r.requests == 0 {
+			return Record{}, NoCause
+		}
+	case HealthyTentative:
+		if r.successes++; r.successes >= u.threshold(write) {
+			return Record{}, Recovered
+		}
+	}
+	return r, NoCause
+}
+
+func (r Record) failure(u Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
+	r = r.unwell(at)
+	r.run++
+	r.lastFailure = at
+	r = r.counted(1, at)
+	if run := r.run; run >= r.reduced(u.threshold(write)) {
+		return r.opened(at, jitter), ConsecutiveFailures, run
+	}
+	// Divided, not multiplied: 90/100 is exactly the 0.9 of the options.
+	if r.requests >= u.minRequests && float64(r.failed)/float64(r.requests) >= u.failureRate {
+		return r.opened(at, jitter), FailureRate, r.failed
+	}
+	return r, NoCause, 0
+}
+
+func (r Record) slowWin(u Rules, at time.Duration, jitter uint8) (Record, Cause, uint32) {
+	r = r.unwell(at)
+	r.slow++
+	r.lastSlow = at
+	if slow := r.slow; slow >= r.reduced(u.slowWins) {
+		return r.opened(at, jitter), SlowWins, slow
+	}
+	return r, NoCause, 0
+}
+
+// unwell begins the record of what was healthy.
+func (r Record) unwell(at time.Duration) Record {
+	if r.state == Healthy {
+		r.state, r.since = HealthyWithFailures, at
+	}
+	return r
+}
+
+// counted adds a request to the rate window. A failure begins a window; a success alone does not.
+func (r Record) counted(failed uint32, at time.Duration) Record {
+	switch {
+	case r.requests == 0 && failed == 0, r.requests == math.MaxUint32:
+		return r
+	case r.requests == 0:
+		r.window = at
+	}
+	r.requests++
+	r.failed += failed
+	return r
+}
+
+// opened begins an opening. Its length is that of the last one: only a failed probe doubles it, only Healthy forgets it.
+func (r Record) opened(at time.Duration, jitter uint8) Record {
+	return Record{state: Unavailable, since: at, level: r.level, jitter: jitter}
+}
+
+// threshold is how many failures in a row open a region, and how many successes make it healthy.
+func (u Rules) threshold(write bool) uint32 {
+	if write {
+		return u.failures[1]
+	}
+	return u.failures[0]
+}
+
+// reduced is a threshold as it applies in this state: half of it to a region that is let back tentatively.
+func (r Record) reduced(threshold uint32) uint32 {
+	if r.state == HealthyTentative {
+		return max(1, threshold/2)
+	}
+	return threshold
+}
+
+// Opened reports whether the region is to be left out.
+func (r Record) Opened(u Rules, at time.Duration) bool {
+	return r.state == Unavailable && !r.Lapsed(u, at)
+}
+
+// ProbeDue reports whether the region waits for a probe: it is opened, has been for long enough, and none is in flight.
+func (r Record) ProbeDue(u Rules, at time.Duration) bool {
+	return r.probe == 0 && r.Opened(u, at) && apart(at, r.since) >= r.OpenFor(u)
+}
+
+// Claim gives the place of the probe to token, which must not be zero, if a probe is due.
+func (r Record) Claim(u Rules, token Token, at time.Duration) (Record, bool) {
+	if !r.ProbeDue(u, at) {
+		return r, false
+	}
+	r.probe = token
+	return r, true
+}
+
+// EndProbe returns the record after the probe that holds token: Success makes the region tentative, Failure opens it again
+// for twice as long, anything else frees the place. Another token than the one in flight changes nothing.
+func (r Record) EndProbe(u Rules, token Token, outcome Event, at time.Duration, jitter uint8) (Record, Change) {
+	if token == 0 || r.probe != token {
+		return r, Change{From: r.state, To: r.state}
+	}
+	if r.Lapsed(u, at) {
+		return Record{}, Change{From: r.state, Cause: Lapsed}
+	}
+	next, cause, failures := r, NoCause, 0
+	switch outcome {
+	case Success:
+		next = Record{state: HealthyTentative, since: at, lastFailure: at, level: r.level}
+		cause = ProbeSucceeded
+	case Failure:
+		next = r.doubled(u).opened(at, jitter)
+		cause, failures = ProbeFailed, 1
+	default:
+		next.probe = 0
+	}
+	return next, Change{r.state, next.state, cause, failures}
+}
+
+// doubled raises the level, until raising it makes nothing longer.
+func (r Record) doubled(u Rules) Record {
+	if u.length(r.level) < u.maxOpenFor {
+		r.level++
+	}
+	return r
+}
+
+// OpenFor is how long after the opening the probe is due; 0 unless the state is Unavailable.
+func (r Record) OpenFor(u Rules) time.Duration {
+	if r.state != Unavailable {
+		return 0
+	}
+	d := u.length(r.level)
+	return d + d/4/math.MaxUint8*time.Duration(r.jitter)
+}
+
+// length is OpenFor doubled level times, at most MaxOpenFor.
+func (u Rules) length(level uint8) time.Duration {
+	d := u.openFor
+	for range level {
+		if d > u.maxOpenFor/2 {
+			return u.maxOpenFor
+		}
+		d *= 2
+	}
+	return d
+}
+
+// Lapsed reports whether time alone has made the region healthy.
+func (r Record) Lapsed(u Rules, at time.Duration) bool {
+	return r.aged(u, at).state != r.state
+}
+
+// aged returns the record as time alone has changed it: runs and windows that are over are gone, and so is the record with
+// the last of them.
+func (r Record) aged(u Rules, at time.Duration) Record {
+	if r.state == Unavailable {
+		if apart(at, r.since)-r.OpenFor(u) >= max(u.maxOpenFor, u.resetAfter) {
+			return Record{}
+		}
+		return r
+	}
+	quiet := apart(at, r.lastFailure) >= u.resetAfter
+	if quiet {
+		r.run = 0
+	}
+	if apart(at, r.lastSlow) >= u.resetAfter {
+		r.slow = 0
+	}
+	if apart(at, r.window) >= u.rateWindow {
+		r.requests, r.failed = 0, 0
+	}
+	if r.state == HealthyTentative && quiet && r.slow == 0 ||
+		r.state == HealthyWithFailures && r.run == 0 && r.slow == 0 && r.requests == 0 {
+		return Record{}
+	}
+	return r
+}
+
+// apart is the distance of two times, whichever is the later one: see Time in the package comment.
+func apart(a, b time.Duration) time.Duration { return max(a-b, b-a) }
