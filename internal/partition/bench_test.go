@@ -1,7 +1,7 @@
 package partition
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
@@ -46,7 +46,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 	for _, n := range []int{1, 100, 10_000} {
 		m := mustMap(b, "rid", evenRanges(b, n)...)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {

@@ -54,6 +54,7 @@ func (e *CoverageError) Error() string {
 
 // The rules of a [CoverageError].
 const (
+	RuleRID     = "no RID: containers could not be told apart"
 	RuleNone    = "no ranges"
 	RuleStart   = "the first range does not start at the minimum"
 	RuleEmpty   = "a range ends where it starts or before"

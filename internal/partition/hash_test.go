@@ -18,8 +18,8 @@ var kinds = map[string]Kind{"Hash": KindHash, "MultiHash": KindMultiHash, "Range
 
 func TestMurmurPublishedValues(t *testing.T) {
 	number := binary.LittleEndian.AppendUint64(nil, math.Float64bits(374))
-	assert.EqualValues(t, 613153351, murmur32([]byte("hello")))
-	assert.EqualValues(t, uint32(3717946798), murmur32(number))
+	assert.Equal(t, uint32(613153351), murmur32([]byte("hello")))
+	assert.Equal(t, uint32(3717946798), murmur32(number))
 	h1, h2 := murmur128([]byte("sample-test"))
 	assert.Equal(t, [2]uint64{9863137013172825203, 15859947107521786564}, [2]uint64{h1, h2})
 	h1, h2 = murmur128(number)
@@ -175,12 +175,25 @@ func TestKeysThatAreNoValues(t *testing.T) {
 		nothing, err := Hash(def, nil)
 		require.NoError(t, err)
 		assert.Equal(t, EPK{}, nothing)
+		_, err = Hash(def, make([]request.Component, 2))
+		require.ErrorIs(t, err, ErrCount)
+		assert.EqualError(t, err, "partition: key: the number of components does not match the definition")
+	}
+	// Infinity beside other components is an end like any other; only the legacy kinds can have it.
+	two := []request.Component{{Kind: request.KindNull}, {Kind: request.KindInfinity}}
+	for _, def := range []Definition{{}, {Version: 2}, {Kind: KindRange}} {
+		e, err := Hash(def, two)
+		require.NoError(t, err)
+		want, _ := twinEPK(def, two)
+		assert.Equal(t, want, e.String())
 	}
 }
 
 func FuzzHash(f *testing.F) {
-	for _, header := range []string{`["a"]`, `[1,-0,3.14]`, `["tenant",{},null]`, `[true,false]`, `[]`, `"Infinity"`,
-		`["` + strings.Repeat("я", 120) + `"]`, `["` + strings.Repeat("😀a", 70) + `",5e300]`} {
+	for _, header := range []string{
+		`["a"]`, `[1,-0,3.14]`, `["tenant",{},null]`, `[true,false]`, `[]`, `"Infinity"`,
+		`["` + strings.Repeat("я", 120) + `"]`, `["` + strings.Repeat("😀a", 70) + `",5e300]`,
+	} {
 		for kind := range uint8(3) {
 			f.Add(kind, 1, 0, header)
 			f.Add(kind, 2, 2, header)

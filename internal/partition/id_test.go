@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,7 +103,7 @@ func TestIdentitiesAreApart(t *testing.T) {
 			add(name+" key", scope, link, m, "", `["\x"]`)
 			add(name+" unknown id", scope, link, m, "77", "")
 			for i := range m.Len() {
-				add(fmt.Sprint(name, " range ", i), scope, link, m, fmt.Sprint(i), "")
+				add(fmt.Sprint(name, " range ", i), scope, link, m, strconv.Itoa(i), "")
 			}
 		}
 		for _, link := range []string{link, "dbs/d/colls/c2", "dbs/d2/colls/c", "rid", "rid2"} {

@@ -21,7 +21,7 @@ const ways = 7
 // answered by another range says that the range has been split, merged or moved.
 //
 // It holds hashes only, in one piece of memory of fixed size without pointers. Within a bucket of seven keys the one
-// that has not been asked for longest, roughly, gives way (second chance). Lookups take no lock and write nothing
+// that has not been asked for longest, roughly, gives way (second chance), keys that were never asked for first. Lookups take no lock and write nothing
 // unless the key has not been asked for since it was last up for eviction. All methods are safe for concurrent use; a nil
 // *Learned knows nothing.
 type Learned struct {
@@ -71,7 +71,6 @@ func (l *Learned) Learn(key ID, rangeID string) (moved bool) {
 	}
 	b.slots[i].check.Store(h ^ value)
 	b.slots[i].value.Store(value)
-	b.touch(i)
 	return old != 0 && old != value
 }
 

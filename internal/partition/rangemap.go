@@ -20,7 +20,7 @@ type Map struct {
 
 // NewMap makes the map of a container from its ranges, in any order. Ranges that are named among another's parents are
 // dropped; of several with the same id the last one counts; an empty upper bound means the maximum.
-// What remains must cover everything exactly once, otherwise the error is a [*CoverageError].
+// What remains must cover everything exactly once, and the RID must not be "", otherwise the error is a [*CoverageError].
 func NewMap(rid string, def Definition, ranges []Range) (*Map, error) {
 	live := current(ranges)
 	slices.SortStableFunc(live, func(a, b Range) int { return a.Min.Compare(b.Min) })
@@ -83,7 +83,10 @@ func current(ranges []Range) []Range {
 // covers checks that sorted ranges cover everything exactly once.
 func covers(rid string, ranges []Range) error {
 	fail := func(rule string, at EPK) error { return &CoverageError{RID: rid, Rule: rule, At: at} }
-	if len(ranges) == 0 {
+	switch {
+	case rid == "":
+		return fail(RuleRID, EPK{})
+	case len(ranges) == 0:
 		return fail(RuleNone, EPK{})
 	}
 	end := EPK{}

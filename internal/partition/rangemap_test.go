@@ -1,8 +1,8 @@
 package partition
 
 import (
-	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,7 +39,7 @@ func evenRanges(t testing.TB, n int) []Range {
 	}
 	ranges := make([]Range, n)
 	for i := range ranges {
-		ranges[i] = rng(t, fmt.Sprint(i), bound(i), bound(i+1))
+		ranges[i] = rng(t, strconv.Itoa(i), bound(i), bound(i+1))
 	}
 	return ranges
 }
@@ -76,14 +76,14 @@ func TestMapFindsAmongBoundsThatBeginAlike(t *testing.T) {
 		if i == 0 {
 			lower = tenant
 		}
-		ranges = append(ranges, rng(t, fmt.Sprint(i+1), lower, fmt.Sprintf("%s%02X", tenant, i+1)))
+		ranges = append(ranges, rng(t, strconv.Itoa(i+1), lower, fmt.Sprintf("%s%02X", tenant, i+1)))
 	}
 	ranges = append(ranges, rng(t, "41", tenant+"28", "FF"))
 	m := mustMap(t, "rid", ranges...)
 	for i := range 40 {
 		r, ok := m.Find(mustEPK(t, fmt.Sprintf("%s%02X17", tenant, i)))
 		require.True(t, ok)
-		assert.Equal(t, fmt.Sprint(i+1), r.ID)
+		assert.Equal(t, strconv.Itoa(i+1), r.ID)
 	}
 	r, _ := m.Find(mustEPK(t, tenant[:30]))
 	assert.Equal(t, "0", r.ID)
@@ -158,6 +158,13 @@ func TestNewMapRefuses(t *testing.T) {
 	}
 }
 
+func TestNewMapNeedsARID(t *testing.T) {
+	_, err := NewMap("", Definition{}, []Range{rng(t, "0", "", "FF")})
+	var coverage *CoverageError
+	require.ErrorAs(t, err, &coverage)
+	assert.Equal(t, RuleRID, coverage.Rule)
+}
+
 func TestMapWithAnIncrementalAnswer(t *testing.T) {
 	m := mustMap(t, "rid", rng(t, "0", "", "1F"), rng(t, "1", "1F", "FF"))
 	split, err := m.With([]Range{rng(t, "2", "1F", "2F", "1"), rng(t, "3", "2F", "FF", "1")})
@@ -175,7 +182,7 @@ func TestMapWithAnIncrementalAnswer(t *testing.T) {
 
 	_, err = m.With([]Range{rng(t, "3", "2F", "FF", "1")})
 	var coverage *CoverageError
-	assert.True(t, errors.As(err, &coverage), "half an answer is refused")
+	assert.ErrorAs(t, err, &coverage, "half an answer is refused")
 }
 
 // FuzzNewMap reads ranges from four bytes each: id, lower, upper, parent. Bounds are single bytes, so coverage can be
@@ -190,10 +197,10 @@ func FuzzNewMap(f *testing.F) {
 		for ; len(data) >= 4; data = data[4:] {
 			r := Range{Min: epkOf(data[1:2]), Max: epkOf(data[2:3])}
 			if data[0] != 0 {
-				r.ID = fmt.Sprint(data[0])
+				r.ID = strconv.Itoa(int(data[0]))
 			}
 			if data[3] != 0 {
-				r.Parents = []string{fmt.Sprint(data[3])}
+				r.Parents = []string{strconv.Itoa(int(data[3]))}
 			}
 			ranges = append(ranges, r)
 		}
@@ -270,7 +277,7 @@ func FuzzFindOverlap(f *testing.F) {
 		bounds := []string{"", "10", "1001", "20", "200000000000000001", "20000000000000000101", "2000000000000000FF", "2001", "3FFF", "FF"}
 		var ranges []Range
 		for i := range len(bounds) - 1 {
-			ranges = append(ranges, rng(t, fmt.Sprint(i), bounds[i], bounds[i+1]))
+			ranges = append(ranges, rng(t, strconv.Itoa(i), bounds[i], bounds[i+1]))
 		}
 		m := mustMap(t, "rid", ranges...)
 		want, ok := twinFind(ranges, epkOf(first))

@@ -1,9 +1,11 @@
 package partition
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -38,22 +40,22 @@ func twinEPK(def Definition, components []request.Component) (string, bool) {
 			out.WriteString(twinV2(twinHashed(c, "\xFF")))
 		}
 	case def.Version == 2:
-		var all string
+		var all strings.Builder
 		for _, c := range components {
-			all += twinHashed(c, "\xFF")
+			all.WriteString(twinHashed(c, "\xFF"))
 		}
-		out.WriteString(twinV2(all))
+		out.WriteString(twinV2(all.String()))
 	default:
-		var all, rest string
+		var all, rest strings.Builder
 		for _, c := range components {
 			if units := utf16.Encode([]rune(c.String)); len(units) > 100 {
 				c.String = string(utf16.Decode(units[:100]))
 			}
-			all += twinHashed(c, "\x00")
-			rest += twinBinary(c)
+			all.WriteString(twinHashed(c, "\x00"))
+			rest.WriteString(twinBinary(c))
 		}
-		hash := float64(twinMurmur32(all))
-		out.WriteString(twinBinary(request.Component{Kind: request.KindNumber, Number: hash}) + rest)
+		hash := float64(twinMurmur32(all.String()))
+		out.WriteString(twinBinary(request.Component{Kind: request.KindNumber, Number: hash}) + rest.String())
 	}
 	return out.String(), true
 }
@@ -67,12 +69,9 @@ func twinHashed(c request.Component, suffix string) string {
 	out := twinMarks[c.Kind]
 	switch c.Kind {
 	case request.KindNumber:
-		bits := fmt.Sprintf("%016x", math.Float64bits(c.Number))
-		for i := 14; i >= 0; i -= 2 {
-			var b byte
-			_, _ = fmt.Sscanf(bits[i:i+2], "%02x", &b)
-			out += string([]byte{b})
-		}
+		bits, _ := hex.DecodeString(fmt.Sprintf("%016x", math.Float64bits(c.Number)))
+		slices.Reverse(bits)
+		out += string(bits)
 	case request.KindString:
 		out += c.String + suffix
 	}
@@ -85,12 +84,11 @@ func twinBinary(c request.Component) string {
 	case request.KindNumber:
 		return out + twinBinaryNumber(c.Number)
 	case request.KindString:
-		for i, b := range []byte(c.String) {
-			if i == 101 {
-				break
-			}
-			out += fmt.Sprintf("%02X", (int(b)+1)%256)
+		kept := []byte(c.String[:min(101, len(c.String))])
+		for i := range kept {
+			kept[i]++
 		}
+		out += fmt.Sprintf("%X", kept)
 		if len(c.String) <= 100 {
 			out += "00"
 		}
@@ -114,13 +112,8 @@ func twinBinaryNumber(f float64) string {
 		groups = groups[:len(groups)-1]
 	}
 	all := digits[:8] + strings.Join(groups, "1") + "0"
-	out := ""
-	for ; all != ""; all = all[8:] {
-		var b int
-		_, _ = fmt.Sscanf(all[:8], "%b", &b)
-		out += fmt.Sprintf("%02X", b)
-	}
-	return out
+	number, _ := new(big.Int).SetString(all, 2)
+	return fmt.Sprintf("%0*X", len(all)/4, number)
 }
 
 // word is an unsigned integer of a fixed number of bits, in a big one.
@@ -140,7 +133,6 @@ func (w word) xor(o word) word       { return w.cut(new(big.Int).Xor(w.v, o.v)) 
 func (w word) shr(n uint) word       { return w.cut(new(big.Int).Rsh(w.v, n)) }
 func (w word) rotl(n uint) word      { return w.cut(new(big.Int).Lsh(w.v, n)).xor(w.shr(w.bits - n)) }
 func (w word) fold(n uint) word      { return w.xor(w.shr(n)) }
-func little(b string) uint64         { return binaryValue(b) }
 func zero(bits uint) word            { return word{new(big.Int), bits} }
 func (w word) plus(u uint64) word    { return w.add(w.of(u)) }
 func (w word) plusLen(s string) word { return w.xor(w.of(uint64(len(s)))) }
@@ -156,7 +148,7 @@ func binaryValue(b string) uint64 {
 
 func twinMurmur32(s string) uint64 {
 	h, rest := zero(32), s
-	scramble := func(k string) word { return h.of(little(k)).mul(0xcc9e2d51).rotl(15).mul(0x1b873593) }
+	scramble := func(k string) word { return h.of(binaryValue(k)).mul(0xcc9e2d51).rotl(15).mul(0x1b873593) }
 	for ; len(rest) >= 4; rest = rest[4:] {
 		h = h.xor(scramble(rest[:4])).rotl(13).mul(5).plus(0xe6546b64)
 	}
@@ -170,8 +162,8 @@ func twinMurmur128(s string) (h1, h2 word) {
 	const c1, c2 = 0x87c37b91114253d5, 0x4cf5ad432745937f
 	h1, h2 = zero(64), zero(64)
 	rest := s
-	low := func(k string) word { return h1.of(little(k)).mul(c1).rotl(31).mul(c2) }
-	high := func(k string) word { return h1.of(little(k)).mul(c2).rotl(33).mul(c1) }
+	low := func(k string) word { return h1.of(binaryValue(k)).mul(c1).rotl(31).mul(c2) }
+	high := func(k string) word { return h1.of(binaryValue(k)).mul(c2).rotl(33).mul(c1) }
 	for ; len(rest) >= 16; rest = rest[16:] {
 		h1 = h1.xor(low(rest[:8])).rotl(27).add(h2).mul(5).plus(0x52dce729)
 		h2 = h2.xor(high(rest[8:16])).rotl(31).add(h1).mul(5).plus(0x38495ab5)
