@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"hash/fnv"
-	"math"
 	"strconv"
 	"strings"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
 )
 
 // Span is a half-open range of effective partition keys in upper-case hex: from "" to "FF" is all of them. The zero value is
@@ -28,49 +28,47 @@ func compareEPK(a, b string) int {
 	return strings.Compare(a+strings.Repeat("0", n-len(a)), b+strings.Repeat("0", n-len(b)))
 }
 
-// effective is the effective partition key of a key in canonical JSON.
-func effective(d Definition, key string) string {
-	h := fnv.New64a()
-	h.Write([]byte(key))
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], h.Sum64()*0x9E3779B97F4A7C15)
-	b[0] &= 0x3F
-	return strings.ToUpper(hex.EncodeToString(b[:]))
+// effective is the effective partition key of a key in canonical JSON, and, for a proper prefix of a hierarchical key, the end
+// of what it covers. A key that cannot be understood counts as the first of all.
+func effective(d Definition, key string) (epk, end string) {
+	first, last, prefix, err := partition.FromHeader(d.internal(), key)
+	switch {
+	case err != nil:
+		return "", ""
+	case prefix:
+		return first.String(), last.String()
+	}
+	return first.String(), ""
 }
 
-// bound is the effective partition key at a fraction of the key space, in units of 1/2^32. Hashes are spread evenly over 32
-// bits in version 1, where the hash is written as a float64, and over 126 bits in version 2.
+// internal is the definition as internal/partition has it.
+func (d Definition) internal() partition.Definition {
+	def := partition.Definition{Version: d.Version, Paths: len(d.Paths)}
+	switch strings.ToLower(d.Kind) {
+	case "multihash":
+		def.Kind = partition.KindMultiHash
+	case "range":
+		def.Kind = partition.KindRange
+	}
+	return def
+}
+
+// bound is the effective partition key at a fraction of the key space, in units of 1/2^32. Hashes are spread evenly: in version
+// 1 over 32 bits that are written as a number, in version 2 over 126 bits.
 func bound(d Definition, at uint64) string {
 	switch {
 	case at == 0:
 		return ""
 	case at >= 1<<32:
 		return maxEPK
-	case isV1(d):
-		return binaryNumber(float64(at))
+	case d.Version < 2 && !strings.EqualFold(d.Kind, "MultiHash"):
+		number := Definition{Kind: "Range", Paths: d.Paths[:1]}
+		epk, _ := effective(number, "["+strconv.FormatUint(at, 10)+"]")
+		return epk
 	}
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], at<<30)
 	return strings.ToUpper(hex.EncodeToString(b[:]))
-}
-
-func isV1(d Definition) bool { return d.Version < 2 && d.Kind != "MultiHash" }
-
-// binaryNumber writes a number so that the hex digits sort like the numbers: a marker, then the bits, with their sign turned,
-// seven to a byte.
-func binaryNumber(f float64) string {
-	bits := math.Float64bits(f)
-	if bits>>63 == 0 {
-		bits ^= 1 << 63
-	} else {
-		bits = -bits
-	}
-	out := []byte{5, byte(bits >> 56)}
-	for bits <<= 8; bits != 0; bits <<= 7 {
-		out = append(out, byte(bits>>56)|1)
-	}
-	out[len(out)-1] &^= 1
-	return strings.ToUpper(hex.EncodeToString(out))
 }
 
 // canonical is a partition key header as JSON of one form, so that equal keys are equal strings. azcosmos writes Go escapes for

@@ -147,8 +147,9 @@ func precondition(r *Request) *Answer {
 func (s *Store) put(c *container, key, id string, body map[string]any, old *item) *item {
 	s.next++
 	c.lsn++
+	epk, _ := effective(c.definition, key)
 	it := &item{
-		itemKey: itemKey{key, id}, epk: effective(c.definition, key), body: maps.Clone(body),
+		itemKey: itemKey{key, id}, epk: epk, body: maps.Clone(body),
 		etag: strconv.Quote("e-" + strconv.Itoa(s.next)), lsn: c.lsn, ts: time.Now().Unix(),
 	}
 	if old != nil {

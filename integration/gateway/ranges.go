@@ -62,7 +62,7 @@ func (t *table) byID(id string) *keyRange {
 
 // byKey finds the range of a key in canonical JSON; nil for a prefix of a hierarchical key that reaches over several ranges.
 func (t *table) byKey(key string) *keyRange {
-	low, high := keySpan(t.container.Definition, key)
+	low, high := effective(t.container.Definition, key)
 	for _, r := range t.ranges {
 		if !r.split && r.span.Contains(low) {
 			if high != "" && r.span.Max != maxEPK && compareEPK(high, r.span.Max) > 0 {
@@ -72,15 +72,6 @@ func (t *table) byKey(key string) *keyRange {
 		}
 	}
 	return nil
-}
-
-// keySpan is the effective partition key of a full key, or the first and the end of what a prefix covers.
-func keySpan(d Definition, key string) (low, high string) {
-	low = effective(d, key)
-	if list, ok := components(key); ok && d.Kind == "MultiHash" && len(list) < len(d.Paths) {
-		high = low + maxEPK
-	}
-	return low, high
 }
 
 // table finds the ranges of a container, and makes them when the container is new. g.mu is not held: the upstream is asked.

@@ -97,9 +97,9 @@ func (c *call) document(feed bool) string {
 	switch {
 	case feed && c.Header.Get("A-IM") != "":
 		return "changefeed"
-	case truth(c.Header, headerBatch):
+	case c.Method == http.MethodPost && truth(c.Header, headerBatch):
 		return "batch"
-	case truth(c.Header, headerUpsert):
+	case c.Method == http.MethodPost && truth(c.Header, headerUpsert):
 		return "upsert"
 	}
 	return c.verb(feed)
