@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,7 @@ func play(t *testing.T, h *Health, f []string) (*Health, string) {
 		return h.Clear(region(), write(2)), ""
 	case "claim":
 		h, ok := h.Claim(region(), write(2), now(3))
-		return h, fmt.Sprint(ok)
+		return h, strconv.FormatBool(ok)
 	case "release":
 		return h.Release(region(), write(2)), ""
 	case "keep":
@@ -121,7 +122,7 @@ func letters(l List) string {
 
 func letterList(s string) List {
 	var l List
-	for _, c := range strings.Split(s, ",") {
+	for c := range strings.SplitSeq(s, ",") {
 		l.Append(Index(c[0] - 'A'))
 	}
 	return l

@@ -56,11 +56,7 @@ func (s *side) plan(p *Plan, r *Route, override, primary Index) {
 	excluded := r.Excluded & s.acct
 	opened := r.Unavailable.set & s.acct
 	if excluded|opened == 0 {
-		if s.free && override != None && s.base.n > 1 {
-			p.set(RuleU, override, primary)
-		} else {
-			p.Regions = s.base
-		}
+		s.planWell(p, override, primary)
 		return
 	}
 	p.Regions.fill(&s.base, excluded|opened)
@@ -71,15 +67,26 @@ func (s *side) plan(p *Plan, r *Route, override, primary Index) {
 	if s.base.n <= 1 || p.Regions.n >= 2 || r.Hedged {
 		return
 	}
-	removed := s.base.set & opened &^ excluded // what only the breaker took
-	switch {
-	case p.Fallback && excluded != 0 && removed == 0:
-		p.set(RuleK, orElse(override, primary))
-		return
-	case p.Fallback && s.free && override != None:
-		p.set(RuleO, override, primary)
+	if p.Fallback {
+		removed := s.base.set & opened &^ excluded // what only the breaker took
+		if excluded != 0 && removed == 0 {
+			p.set(RuleK, orElse(override, primary))
+			return
+		}
+		if s.free && override != None {
+			p.set(RuleO, override, primary)
+		}
 	}
 	p.extend(&r.Unavailable, opened&^excluded)
+}
+
+// planWell is plan with nothing excluded and nothing opened.
+func (s *side) planWell(p *Plan, override, primary Index) {
+	if s.free && override != None && s.base.n > 1 {
+		p.set(RuleU, override, primary)
+		return
+	}
+	p.Regions = s.base
 }
 
 // set makes the plan a list of one or two regions.
