@@ -59,10 +59,10 @@ func (h *Health) find(r Index, write bool) int {
 	return slices.IndexFunc(h.marks, func(m Mark) bool { return m.Region == r && m.Write == write })
 }
 
-// age returns how old the mark is, and whether it still holds.
+// age returns how old the mark is, below zero if it was set after now, and whether it still holds.
 func (m *Mark) age(now time.Time) (time.Duration, bool) {
 	age := now.Sub(m.At)
-	return max(age, 0), age < MarkFor && age >= -MarkFor
+	return age, age < MarkFor && age >= -MarkFor
 }
 
 // mayTry reports whether a trial may begin.

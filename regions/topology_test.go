@@ -137,6 +137,10 @@ func TestNewTopology_MissingLists(t *testing.T) {
 			assert.Equal(t, tt.wantW, spell(top, top.Writable()))
 		})
 	}
+	full := topo(t, nil, false, []string{"Region 0"}, many(0, 64)...)
+	reused := topo(t, full, false, nil, append(many(1, 63), "Region 100")...)
+	assert.Equal(t, full.Primary(), reused.Lookup("Region 100"))
+	assert.Equal(t, "Region 1", reused.Name(reused.Primary()), "who takes the old primary's index is not the primary")
 	_, err := NewTopology(Account{}, ab)
 	require.ErrorIs(t, err, ErrNoRegion)
 }

@@ -145,3 +145,17 @@ func TestPlan_OverrideThatDoesNotCount(t *testing.T) {
 	p := NewView(multi, nil, nil, "").Plan(Route{Override: multi.Lookup("B")})
 	assert.Equal(t, RuleFilter, p.Rule, "multi-write accounts have no override")
 }
+
+// A service that lists a primary it does not list as readable: the rules for reads look at the readable regions alone.
+func TestPlan_PrimaryIsNotReadable(t *testing.T) {
+	top := topo(t, nil, false, []string{"A"}, "B", "C")
+	b := top.Lookup("B")
+	p := NewView(top, nil, NewNames("A"), "").Plan(Route{Excluded: top.SetOf(Names{"A"}), Override: b})
+	assert.Equal(t, RuleU, p.Rule, "an exclusion without a readable region is empty")
+	assert.Equal(t, []string{"B", "A"}, spell(top, p.Regions))
+
+	top = topo(t, nil, false, []string{"A"}, "B")
+	p = NewView(top, nil, nil, "").Plan(Route{Override: top.Lookup("B")})
+	assert.Equal(t, RuleFilter, p.Rule, "rule U is for more than one region")
+	assert.Equal(t, []string{"B"}, spell(top, p.Regions))
+}
