@@ -25,8 +25,8 @@
 //	                     5 minutes without a failure                      Healthy  Lapsed
 //
 // A success ends the run of failures and the run of slow wins. The rate window is a minute that begins with a failure
-// (what is healthy must have no record), counts successes and failures, and is looked at when a failure comes in. A slow win is
-// a hedge that won against the region: its own answer came too late to be seen, so it is neither a success nor a failure.
+// (what is healthy must have no record) and counts successes and failures; the request that fills it may be a success. A slow
+// win is a hedge that won against the region: its own answer came too late to be seen, so it is neither of the two.
 //
 // Unavailable lasts 30 s at first and doubles with each failed probe up to 20 minutes, plus 0 to 25 % of that: the jitter
 // keeps clients, and partitions of a client, from probing in step. Then the probe is due. A late answer of a request that was sent

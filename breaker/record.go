@@ -40,7 +40,7 @@ func (r Record) Apply(u Rules, write bool, e Event, at time.Duration, jitter uin
 	if next.state != Unavailable {
 		switch e {
 		case Success:
-			next, cause = next.succeeded(u, write, at)
+			next, cause, count = next.succeeded(u, write, at, jitter)
 		case Failure:
 			next, cause, count = next.failure(u, write, at, jitter)
 		case SlowWin:
@@ -54,20 +54,23 @@ func (r Record) Apply(u Rules, write bool, e Event, at time.Duration, jitter uin
 }
 
 // succeeded ends the runs. A rate window goes on to its end, which keeps the record for that long.
-func (r Record) succeeded(u Rules, write bool, at time.Duration) (Record, Cause) {
+func (r Record) succeeded(u Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
 	r.run, r.slow = 0, 0
 	r = r.counted(0, at)
+	if r.mostlyFailed(u) {
+		return r.opened(at, jitter), FailureRate, r.failed
+	}
 	switch r.state {
 	case HealthyWithFailures:
 		if r.requests == 0 {
-			return Record{}, NoCause
+			return Record{}, NoCause, 0
 		}
 	case HealthyTentative:
 		if r.successes++; r.successes >= u.threshold(write) {
-			return Record{}, Recovered
+			return Record{}, Recovered, 0
 		}
 	}
-	return r, NoCause
+	return r, NoCause, 0
 }
 
 func (r Record) failure(u Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
@@ -75,11 +78,10 @@ func (r Record) failure(u Rules, write bool, at time.Duration, jitter uint8) (Re
 	r.run++
 	r.lastFailure = at
 	r = r.counted(1, at)
-	if run := r.run; run >= r.reduced(u.threshold(write)) {
-		return r.opened(at, jitter), ConsecutiveFailures, run
+	if r.run >= r.reduced(u.threshold(write)) {
+		return r.opened(at, jitter), ConsecutiveFailures, r.run
 	}
-	// Divided, not multiplied: 90/100 is exactly the 0.9 of the options.
-	if r.requests >= u.minRequests && float64(r.failed)/float64(r.requests) >= u.failureRate {
+	if r.mostlyFailed(u) {
 		return r.opened(at, jitter), FailureRate, r.failed
 	}
 	return r, NoCause, 0
@@ -89,8 +91,8 @@ func (r Record) slowWin(u Rules, at time.Duration, jitter uint8) (Record, Cause,
 	r = r.unwell(at)
 	r.slow++
 	r.lastSlow = at
-	if slow := r.slow; slow >= r.reduced(u.slowWins) {
-		return r.opened(at, jitter), SlowWins, slow
+	if r.slow >= r.reduced(u.slowWins) {
+		return r.opened(at, jitter), SlowWins, r.slow
 	}
 	return r, NoCause, 0
 }
@@ -114,6 +116,13 @@ func (r Record) counted(failed uint32, at time.Duration) Record {
 	r.requests++
 	r.failed += failed
 	return r
+}
+
+// mostlyFailed is the rule of the rate window. It is asked after successes too: nine failures and a success, ten times, are
+// 90 % of 100.
+func (r Record) mostlyFailed(u Rules) bool {
+	// Divided, not multiplied: 90/100 is exactly the 0.9 of the options.
+	return r.requests > 0 && r.requests >= u.minRequests && float64(r.failed)/float64(r.requests) >= u.failureRate
 }
 
 // opened begins an opening. Its length is that of the last one: only a failed probe doubles it, only Healthy forgets it.
@@ -193,7 +202,9 @@ func (r Record) OpenFor(u Rules) time.Duration {
 		return 0
 	}
 	d := u.length(r.level)
-	return d + d/4/math.MaxUint8*time.Duration(r.jitter)
+	// A quarter of d, jitter 255ths of it, in an order that cannot overflow.
+	quarter, share := d/4, time.Duration(r.jitter)
+	return d + quarter/255*share + quarter%255*share/255
 }
 
 // length is OpenFor doubled level times, at most MaxOpenFor.

@@ -77,14 +77,13 @@ func (s *Store) Record(k Key, r Region, write bool, e Event, now time.Time) (tr 
 		return Transition{}, false
 	}
 	id, at := slot{k, r, write}, s.at(now)
-	var jitter uint8
-	if e != Success {
-		jitter = s.jitter(id, at)
-	}
 	var change Change
 	var next Record
 	stored := s.records.Update(id, func(rec *Record) bool {
-		next, change = rec.Apply(s.rules, write, e, at, jitter)
+		if e == Success && rec.state == Healthy {
+			return false
+		}
+		next, change = rec.Apply(s.rules, write, e, at, s.jitter(id, at))
 		*rec = next
 		return next.state != Healthy
 	})

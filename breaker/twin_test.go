@@ -130,6 +130,9 @@ func (t *twin) step(s story, write bool, h happening) (story, Cause, int) {
 		if len(s.window) > 0 {
 			s.window = append(slices.Clone(s.window), Success)
 		}
+		if t.bad(s.window) {
+			return t.open(s, h, s.doubles), FailureRate, failures(s.window)
+		}
 		if s.state == HealthyWithFailures && len(s.window) == 0 {
 			return story{}, lapsed, 0
 		}
@@ -148,8 +151,8 @@ func (t *twin) step(s story, write bool, h happening) (story, Cause, int) {
 		if len(s.fails) == limit {
 			return t.open(s, h, s.doubles), ConsecutiveFailures, limit
 		}
-		if failed := s.failed(); len(s.window) >= t.o.MinRequests && float64(failed)/float64(len(s.window)) >= t.o.FailureRate {
-			return t.open(s, h, s.doubles), FailureRate, failed
+		if t.bad(s.window) {
+			return t.open(s, h, s.doubles), FailureRate, failures(s.window)
 		}
 	case h.event == SlowWin:
 		s = s.begun(h.at)
@@ -167,8 +170,13 @@ func (s story) begun(at time.Time) story {
 	return s
 }
 
-func (s story) failed() (n int) {
-	for _, e := range s.window {
+func (t *twin) bad(window []Event) bool {
+	share := float64(failures(window)) / float64(max(1, len(window)))
+	return len(window) > 0 && len(window) >= t.o.MinRequests && share >= t.o.FailureRate
+}
+
+func failures(window []Event) (n int) {
+	for _, e := range window {
 		if e == Failure {
 			n++
 		}
@@ -182,7 +190,7 @@ func (t *twin) open(s story, h happening, doubles int) story {
 		length = min(length*2, t.o.MaxOpenFor)
 	}
 	return story{
-		state: Unavailable, since: h.at, doubles: doubles, length: length + length/4/255*time.Duration(h.jitter),
+		state: Unavailable, since: h.at, doubles: doubles, length: length + length/4*time.Duration(h.jitter)/255,
 	}
 }
 
@@ -284,7 +292,7 @@ func (t *twin) All(yield func(Entry) bool) {
 		s, _, _, _ := t.replay(id)
 		if !yield(Entry{
 			Key: id.key, Region: id.region, Write: id.write, State: s.state, Failures: len(s.fails), SlowWins: len(s.slows),
-			Requests: len(s.window), Failed: s.failed(), Successes: s.good, Since: s.since, OpenFor: s.length, Probing: s.probe != 0,
+			Requests: len(s.window), Failed: failures(s.window), Successes: s.good, Since: s.since, OpenFor: s.length, Probing: s.probe != 0,
 		}) {
 			return
 		}
