@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/stretchr/testify/require"
@@ -221,49 +222,62 @@ func TestSplit(t *testing.T) {
 func TestReadManyAndChangeFeed(t *testing.T) {
 	for name, paths := range map[string][]string{"hash": {"/pk"}, "hierarchical": {"/pk", "/id"}} {
 		t.Run(name, func(t *testing.T) {
-			store := gateway.NewStore()
-			store.CreateContainer("db", "items", paths...)
-			g := gateway.New(gateway.Options{Ranges: 4, Upstream: store, Account: "readmany" + name}) // azcosmos keeps ranges per endpoint
-			items, ctx := client(t, g.Endpoint(), g.Transport()), t.Context()
-			var all []azcosmos.ItemIdentity
-			var ids []string
-			for i := range 40 {
-				id := fmt.Sprintf("%02d", i)
-				p := pk(fmt.Sprintf("p%d", i%20))
-				body := doc(id, fmt.Sprintf("p%d", i%20), i)
-				if len(paths) > 1 {
-					p = p.AppendString(id)
-				}
-				_, err := items.CreateItem(ctx, p, body, nil)
+			eachUpstream(t, gateway.Options{Ranges: 4}, func(t *testing.T, g *gateway.Gateway, s *gateway.Store) {
+				s.CreateContainer("db", name, paths...)
+				credential, err := azcosmos.NewKeyCredential(key)
 				require.NoError(t, err)
-				all, ids = append(all, azcosmos.ItemIdentity{ID: id, PartitionKey: p}), append(ids, id)
-			}
-			used := map[string]bool{}
-			for _, e := range g.Log() {
-				used[e.Range] = true
-			}
-			delete(used, "")
-			require.Len(t, used, 4, "the keys are spread over all ranges")
-
-			readAll := func() (got []string) {
-				r, err := items.ReadManyItems(ctx, all, nil)
+				c, err := azcosmos.NewClientWithKey(g.Endpoint(), credential, &azcosmos.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: g.Transport()}})
 				require.NoError(t, err)
-				for _, item := range r.Items {
-					got = append(got, field(t, item, "id").(string))
-				}
-				sort.Strings(got)
-				return got
-			}
-			require.Equal(t, ids, readAll())
-			seen := changes(t, items)
-			require.Equal(t, ids, slices.Sorted(maps.Keys(seen)))
-			g.Split("items", "1")
-			g.Split("items", "3")
-			require.Equal(t, ids, readAll())
-			require.Equal(t, seen, changes(t, items))
-			require.NotContains(t, g.Regions(nil), gateway.Global)
+				items, err := c.NewContainer("db", name)
+				require.NoError(t, err)
+				testFeeds(t, g, items, len(paths) > 1)
+			})
 		})
 	}
+}
+
+func testFeeds(t *testing.T, g *gateway.Gateway, items *azcosmos.ContainerClient, hierarchical bool) {
+	t.Helper()
+	var all []azcosmos.ItemIdentity
+	var ids []string
+	for i := range 40 {
+		id := fmt.Sprintf("%02d", i)
+		p := pk(fmt.Sprintf("p%d", i%20))
+		body := doc(id, fmt.Sprintf("p%d", i%20), i)
+		if hierarchical {
+			p = p.AppendString(id)
+		}
+		_, err := items.CreateItem(t.Context(), p, body, nil)
+		require.NoError(t, err)
+		all, ids = append(all, azcosmos.ItemIdentity{ID: id, PartitionKey: p}), append(ids, id)
+	}
+	used := map[string]bool{}
+	for _, e := range g.Log() {
+		used[e.Range] = true
+	}
+	delete(used, "")
+	require.Len(t, used, 4, "the keys are spread over all ranges")
+
+	readAll := func() (got []string) {
+		r, err := items.ReadManyItems(t.Context(), all, nil)
+		require.NoError(t, err)
+		for _, item := range r.Items {
+			got = append(got, field(t, item, "id").(string))
+		}
+		sort.Strings(got)
+		return got
+	}
+	require.Equal(t, ids, readAll())
+	seen := changes(t, items)
+	require.Equal(t, ids, slices.Sorted(maps.Keys(seen)))
+	if hierarchical {
+		require.Equal(t, []string{"03", "23"}, found(t, items, "SELECT * FROM c", pk("p3"), nil), "a prefix of the key")
+	}
+	g.Split(items.ID(), "1")
+	g.Split(items.ID(), "3")
+	require.Equal(t, ids, readAll())
+	require.Equal(t, seen, changes(t, items))
+	require.NotContains(t, g.Regions(nil), gateway.Global)
 }
 
 // changes drains the change feed of all feed ranges and counts how often each item came.

@@ -23,8 +23,9 @@ func status(err error) int {
 }
 
 // TestItems: the life of an item through azcosmos, with every refusal.
-func TestItems(t *testing.T) {
-	g, s := account(t, gateway.Options{})
+func TestItems(t *testing.T) { eachUpstream(t, gateway.Options{}, testItems) }
+
+func testItems(t *testing.T, g *gateway.Gateway, s *gateway.Store) {
 	items, ctx := client(t, g.Endpoint(), g.Transport()), t.Context()
 	echo := &azcosmos.ItemOptions{EnableContentResponseOnWrite: true}
 
@@ -76,8 +77,9 @@ func TestItems(t *testing.T) {
 }
 
 // TestPatch: every patch operation, the condition, and what a patch must not change.
-func TestPatch(t *testing.T) {
-	g, _ := account(t, gateway.Options{})
+func TestPatch(t *testing.T) { eachUpstream(t, gateway.Options{}, testPatch) }
+
+func testPatch(t *testing.T, g *gateway.Gateway, _ *gateway.Store) {
 	items, ctx := client(t, g.Endpoint(), g.Transport()), t.Context()
 	_, err := items.CreateItem(ctx, pk("a"), []byte(`{"id":"1","pk":"a","n":1,"o":{"x":1},"l":[1,2],"gone":true}`), nil)
 	require.NoError(t, err)
@@ -108,8 +110,9 @@ func TestPatch(t *testing.T) {
 }
 
 // TestBatch: a batch is carried out as a whole or not at all.
-func TestBatch(t *testing.T) {
-	g, s := account(t, gateway.Options{})
+func TestBatch(t *testing.T) { eachUpstream(t, gateway.Options{}, testBatch) }
+
+func testBatch(t *testing.T, g *gateway.Gateway, s *gateway.Store) {
 	items, ctx := client(t, g.Endpoint(), g.Transport()), t.Context()
 	b := items.NewTransactionalBatch(pk("a"))
 	b.CreateItem(doc("1", "a", 1), nil)
@@ -151,9 +154,9 @@ func statuses(r azcosmos.TransactionalBatchResponse) []int32 {
 }
 
 // TestQueries: the subset of the query language, by rows of query and ids found.
-func TestQueries(t *testing.T) {
-	g, s := account(t, gateway.Options{Ranges: 4})
-	s.CreateContainer("db", "odd", "/a-b", "/c")
+func TestQueries(t *testing.T) { eachUpstream(t, gateway.Options{Ranges: 4}, testQueries) }
+
+func testQueries(t *testing.T, g *gateway.Gateway, _ *gateway.Store) {
 	items, ctx := client(t, g.Endpoint(), g.Transport()), t.Context()
 	for i := range 6 {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p%d","n":%d,"s":"it's %d","o":{"k-x":[%d]}%s}`, i, i%3, i, i, i, []string{"", `,"x":null`}[i%2])
