@@ -39,8 +39,8 @@ func eachUpstream(t *testing.T, o gateway.Options, f func(t *testing.T, g *gatew
 	})
 }
 
-// emulator is a server that answers as vercel's does, and keeps the last request.
-type emulator struct {
+// lookalike is a server that answers as vercel's does, and keeps the last request.
+type lookalike struct {
 	header http.Header
 	path   string
 	body   string
@@ -48,7 +48,7 @@ type emulator struct {
 	answer string
 }
 
-func (e *emulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *lookalike) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/dbs/db/colls/items" {
 		if r.Header.Get("Authorization") == "" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -65,7 +65,7 @@ func (e *emulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestVercelAdapters: what is added to requests and taken from answers.
 func TestVercelAdapters(t *testing.T) {
-	e := &emulator{status: 404, answer: `{}`}
+	e := &lookalike{status: 404, answer: `{}`}
 	server := httptest.NewServer(e)
 	defer server.Close()
 	up, err := gateway.NewHTTPUpstream(server.URL, gateway.VercelAdapters())
