@@ -10,6 +10,8 @@ import (
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
@@ -21,6 +23,9 @@ type account struct {
 	host       string // normalised host of the client endpoint
 	topology   atomic.Pointer[regions.Topology]
 	health     atomic.Pointer[regions.Health]
+	breaker    *breaker.Store
+	partitions *partitions
+	loader     loader
 
 	mutex     sync.Mutex        // guards what follows
 	reader    *endpoint         // whose account read the template is
@@ -33,7 +38,14 @@ type account struct {
 type flight struct{ done chan struct{} }
 
 func newAccount(m *Middleware, host string) *account {
-	return &account{middleware: m, host: host}
+	a := &account{
+		middleware: m,
+		host:       host,
+		breaker:    breaker.NewStore(m.options.Breaker),
+		partitions: newPartitions(host),
+	}
+	a.loader.account = a
+	return a
 }
 
 // learn takes over the answer of an account read. A malformed or empty answer
@@ -58,6 +70,7 @@ func (a *account) learn(response *http.Response) error {
 		return nil
 	}
 	a.topology.Store(after)
+	a.forgetRegions(before, after)
 	a.middleware.observer.TopologyChanged(telemetry.Topology{
 		Account:    a.host,
 		Readable:   names(after, after.Readable()),
@@ -66,6 +79,37 @@ func (a *account) learn(response *http.Response) error {
 		Ignored:    after.Dropped(),
 	})
 	return nil
+}
+
+// forgetRegions drops what is known of regions that have left the account:
+// their place may be given to another one.
+func (a *account) forgetRegions(before, after *regions.Topology) {
+	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Keep(after.Known()) })
+	if before == nil {
+		return
+	}
+	for r := range regions.Index(regions.MaxRegions) {
+		if before.Known().Has(r) && !after.Known().Has(r) {
+			a.breaker.Forget(breaker.Region(r))
+		}
+	}
+}
+
+// tellTransition tells a change of the circuit breaker.
+func (a *account) tellTransition(t breaker.Transition) {
+	container, where := a.partitions.describe(partition.ID(t.Key))
+	a.middleware.observer.BreakerChanged(telemetry.BreakerChange{
+		Account:   a.host,
+		Container: container,
+		Partition: where,
+		Region:    a.topology.Load().Name(regions.Index(t.Region)),
+		Write:     t.Write,
+		From:      t.From.String(),
+		To:        t.To.String(),
+		Cause:     t.Cause.String(),
+		Failures:  t.Failures,
+		OpenFor:   t.OpenFor,
+	})
 }
 
 // keep holds on to an account read that succeeded, as the template for

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
@@ -15,7 +16,7 @@ import (
 type binding struct {
 	*Middleware
 	preferred regions.Names
-	transport azpolicy.Transporter
+	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
 
 	// endpoints by URL.Host of the client endpoint, copied on each write. One
@@ -25,8 +26,14 @@ type binding struct {
 	told      map[string]bool // unknown region names that were told already
 }
 
-func (m *Middleware) bind(preferred regions.Names, t azpolicy.Transporter, r azpolicy.RetryOptions) *binding {
-	b := &binding{Middleware: m, preferred: preferred, transport: t, retry: r, told: make(map[string]bool)}
+func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *binding {
+	b := &binding{
+		Middleware: m,
+		preferred:  preferred,
+		private:    newPrivatePipeline(o.Transport, o.Logging),
+		retry:      o.Retry,
+		told:       make(map[string]bool),
+	}
 	b.endpoints.Store(&map[string]*endpoint{})
 	return b
 }

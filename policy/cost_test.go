@@ -116,4 +116,3 @@ func benchmarkReads(b *testing.B, c *azcosmos.ContainerClient) {
 		readOnce(b, c)
 	}
 }
-

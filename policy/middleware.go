@@ -48,7 +48,11 @@ func New(o Options) (*Middleware, error) {
 	}
 	m.background, m.stop = context.WithCancel(context.Background())
 	m.SetExcludedRegions(o.ExcludedRegions...)
-	m.byHand = m.bind(m.preferred, o.Transport, azpolicy.RetryOptions{})
+	byHand := azpolicy.ClientOptions{Transport: o.Transport}
+	if byHand.Transport == nil {
+		byHand.Transport = newTransport()
+	}
+	m.byHand = m.bind(m.preferred, byHand)
 	return m, nil
 }
 
@@ -75,7 +79,7 @@ func (m *Middleware) Apply(o *azcosmos.ClientOptions) {
 	} else if len(o.PreferredRegions) > 0 && !sameRegions(preferred, o.PreferredRegions) {
 		m.observer.PreferredRegionsDiffer(m.options.PreferredRegions, o.PreferredRegions)
 	}
-	b := m.bind(preferred, o.Transport, o.Retry)
+	b := m.bind(preferred, o.ClientOptions)
 	o.PerCallPolicies = append(slices.Clip(slices.Clone(o.PerCallPolicies)), &operationPolicy{b})
 	o.PerRetryPolicies = append(slices.Clip(slices.Clone(o.PerRetryPolicies)), &routePolicy{b})
 }
@@ -107,9 +111,10 @@ func (m *Middleware) SetExcludedRegions(names ...string) {
 	m.excluded.Store(&excluded)
 }
 
-// Close ends what runs in the background: a topology refresh of our own that
-// is in flight. Requests may go on; they are still routed, by what is known.
-// Calling it again does nothing.
+// Close ends what runs in the background: a topology refresh of our own, a
+// reading of ranges, and shadow probes, as far as they are in flight. Requests
+// may go on; they are still routed, by what is known. Calling it again does
+// nothing.
 func (m *Middleware) Close() { m.stop() }
 
 // account returns the account that a client endpoint belongs to, and makes it

@@ -17,6 +17,13 @@ type observer interface {
 	TopologyChanged(t telemetry.Topology)
 	// RefreshEnded tells the end of a topology refresh of our own.
 	RefreshEnded(account string, err error)
+	// RangesLoaded tells the end of a reading of a container's ranges.
+	RangesLoaded(account string, err error)
+	// BreakerChanged tells a transition of the circuit breaker.
+	BreakerChanged(c telemetry.BreakerChange)
+	// StartProbe begins the span of a shadow probe: one of its own, linked to
+	// the operation that it copies.
+	StartProbe(ctx context.Context, o telemetry.OperationStart, a telemetry.Attempt) (context.Context, *telemetry.AttemptSpan)
 	// UnknownRegion tells a preferred or excluded region that the account
 	// does not have.
 	UnknownRegion(name string)

@@ -42,7 +42,7 @@ func (p *operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	o := &operation{endpoint: e, info: info}
 	req.SetOperationValue(o)
 	if info.Metadata() {
-		return open(req.Next())
+		return o.watched(req)
 	}
 	return o.traced(req)
 }
@@ -55,6 +55,14 @@ func routable(info request.Info) bool {
 		return info.Operation != request.OpUnknown
 	}
 	return info.Metadata() && !info.Write()
+}
+
+// watched lets a read of metadata pass and learns the partitions from it.
+func (o *operation) watched(req *azpolicy.Request) (*http.Response, error) {
+	incremental := o.info.Continuation || request.Get(req.Raw().Header, request.HeaderIfNoneMatch) != ""
+	response, err := open(req.Next())
+	o.endpoint.account.partitions.watch(o.info, incremental, response)
+	return response, err
 }
 
 // traced runs the operation under a span of its own, if anything records.
@@ -72,8 +80,8 @@ func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
 func (o *operation) start() telemetry.OperationStart {
 	return telemetry.OperationStart{
 		Name:      o.info.Name(),
-		Database:  o.info.Database,
-		Container: o.info.Container,
+		Database:  o.info.DatabaseName(),
+		Container: o.info.ContainerName(),
 		Server:    o.endpoint.host,
 		Write:     o.info.Write(),
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
@@ -33,12 +35,17 @@ type Options struct {
 	// Retry bounds the walk through the regions.
 	Retry RetryOptions
 
+	// Breaker configures the per-partition circuit breaker, which is on by default.
+	Breaker breaker.Options
+
 	// Telemetry says where spans, metrics and log lines go.
 	Telemetry telemetry.Options
 
 	// Transport is needed only when the policies are wired by hand through
-	// PerCall and PerRetry: give the transport of the ClientOptions. Apply
-	// ignores it and uses, or sets, the one of its ClientOptions.
+	// PerCall and PerRetry: give the transport of the ClientOptions, so that
+	// shadow probes share its connections. Nil then means one of our own with
+	// azcosmos's limits. Apply ignores it and uses, or sets, the one of its
+	// ClientOptions.
 	Transport azpolicy.Transporter
 }
 
@@ -87,7 +94,16 @@ func (o Options) validate() error {
 	if o.Retry.AttemptTimeout < 0 {
 		return &OptionError{"Retry.AttemptTimeout", o.Retry.AttemptTimeout.String(), "must not be negative"}
 	}
-	return nil
+	return breakerError(o.Breaker.Validate())
+}
+
+// breakerError puts the breaker's error in the words of ours.
+func breakerError(err error) error {
+	var e *breaker.OptionError
+	if errors.As(err, &e) {
+		return &OptionError{"Breaker." + e.Field, e.Value, e.Rule}
+	}
+	return err
 }
 
 func validateNames(field string, names []string) error {

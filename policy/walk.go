@@ -6,6 +6,7 @@ import (
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
@@ -29,6 +30,7 @@ type walk struct {
 	limit    int // how many may be sent
 	repeated bool
 	election election
+	circuit  circuit
 
 	first, last answer
 	refusals    int // answers after the first that were 403/3
@@ -53,6 +55,7 @@ func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error
 		return nil, err
 	}
 	w := &walk{operation: o, request: req, body: b, trial: regions.None, reason: telemetry.Initial}
+	w.circuit.probed = regions.None
 	w.plan(v, time.Now())
 	w.limit = o.endpoint.options.Retry.MaxAttempts
 	if w.limit == 0 {
@@ -67,11 +70,14 @@ func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error
 func (w *walk) plan(v *regions.View, now time.Time) {
 	w.release()
 	w.view, w.kind = v, kindOf(w.info, v.Topology())
+	w.circuit.on = w.breakable()
+	excluded := v.ExcludedFor(w.request.Raw().Context())
 	p := v.Plan(regions.Route{
-		Write:    w.info.Write(),
-		Metadata: w.info.Metadata(),
-		Excluded: v.ExcludedFor(w.request.Raw().Context()),
-		Override: regions.None,
+		Write:       w.info.Write(),
+		Metadata:    w.info.Metadata(),
+		Excluded:    excluded,
+		Unavailable: w.opened(excluded, now),
+		Override:    regions.None,
 	})
 	w.list = p.Regions
 	if w.list.Len() > 1 {
@@ -79,6 +85,9 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 	}
 	w.rule = p.Rule
 	w.tellPlan()
+	if w.endpoint.account.loader.bound() {
+		w.wantRanges(now)
+	}
 }
 
 // run asks one region after the other until there is an answer for the caller.
@@ -87,6 +96,7 @@ func (w *walk) run() (*http.Response, error) {
 	for {
 		a := w.attempt(region)
 		w.apply(a)
+		w.count(a)
 		w.remember(a)
 		next, more := w.step(a)
 		if !more {
@@ -119,6 +129,11 @@ func (w *walk) apply(a answer) {
 	if a.region == w.trial && (v.mark || v.signal == success) {
 		w.trial = regions.None
 	}
+	if v.forgetRanges {
+		account.partitions.forget(w.info.ContainerLink)
+		account.loader.tasks.outdated(w.info.ContainerLink)
+		account.loader.want(w.info.ContainerLink, time.Now())
+	}
 	switch {
 	case v.action == findPrimary: // refreshes, and waits for it
 	case v.refresh:
@@ -128,8 +143,11 @@ func (w *walk) apply(a answer) {
 	}
 }
 
-// release gives back the place of a trial that came to no verdict.
+// release gives back the places of a trial and of a probe that came to no
+// verdict, and tells the breaker what is still to tell.
 func (w *walk) release() {
+	w.record()
+	w.endProbe(breaker.Abandoned, time.Now())
 	if w.trial != regions.None {
 		w.endpoint.account.release(w.trial, w.kind.write())
 		w.trial = regions.None

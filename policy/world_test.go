@@ -114,7 +114,9 @@ func (w *world) warm() {
 
 func key(value string) azcosmos.PartitionKey { return azcosmos.NewPartitionKeyString(value) }
 
-func item(id, pk string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d}`, id, pk, n) }
+func item(id, pk string, n int) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d}`, id, pk, n)
+}
 
 // call is an operation on the item "1" of partition "a".
 type call func(context.Context, *azcosmos.ContainerClient) (*http.Response, error)

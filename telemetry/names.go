@@ -21,5 +21,6 @@ const (
 	Initial    Reason = "initial"     // the first applicable region
 	NextRegion Reason = "next_region" // the region before it had no answer for the caller
 	Session    Reason = "session"     // another region had not seen the session yet (404/1002)
+	Probe      Reason = "probe"       // a copy of a read, to see whether an opened region is well again
 	Failover   Reason = "failover"    // the write region moved, refused or could not be reached
 )

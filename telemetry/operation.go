@@ -56,18 +56,21 @@ func (r *Recorder) StartOperation(ctx context.Context, o OperationStart) (contex
 	if o.Container != "" {
 		name += " " + o.Container
 	}
-	attributes := append(make([]attribute.KeyValue, 0, 6),
-		semconv.DBSystemNameAzureCosmosDB, semconv.DBOperationName(o.Name))
+	ctx, span := tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(o.attributes()...), trace.WithTimestamp(o.At))
+	return ctx, &OperationSpan{tracer: tracer, span: span}
+}
+
+// attributes are those that the conventions ask for when a span starts.
+func (o OperationStart) attributes() []attribute.KeyValue {
+	list := append(make([]attribute.KeyValue, 0, 8), semconv.DBSystemNameAzureCosmosDB, semconv.DBOperationName(o.Name))
 	if o.Database != "" {
-		attributes = append(attributes, semconv.DBNamespace(o.Database))
+		list = append(list, semconv.DBNamespace(o.Database))
 	}
 	if o.Container != "" {
-		attributes = append(attributes, semconv.DBCollectionName(o.Container))
+		list = append(list, semconv.DBCollectionName(o.Container))
 	}
-	attributes = append(attributes, server(o.Server)...)
-	ctx, span := tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attributes...), trace.WithTimestamp(o.At))
-	return ctx, &OperationSpan{tracer: tracer, span: span}
+	return append(list, server(o.Server)...)
 }
 
 // server is server.address, and server.port unless it is the usual one.
@@ -107,6 +110,20 @@ func (s *OperationSpan) StartAttempt(ctx context.Context, a Attempt) (context.Co
 	s.contacted = append(s.contacted, a.Region)
 	attributes := append([]attribute.KeyValue{AttrRegion.String(a.Region), AttrReason.String(string(a.Reason))}, server(a.Host)...)
 	ctx, span := s.tracer.Start(ctx, "attempt "+a.Region, trace.WithAttributes(attributes...), trace.WithTimestamp(a.At))
+	return ctx, &AttemptSpan{span}
+}
+
+// StartProbe begins the span of a shadow probe: a root of its own, because it
+// outlives the operation, with a link to the span in ctx. It returns ctx and
+// nil when nothing records.
+func (r *Recorder) StartProbe(ctx context.Context, o OperationStart, a Attempt) (context.Context, *AttemptSpan) {
+	tracer := r.tracer()
+	if tracer == nil || unsampled(ctx) {
+		return ctx, nil
+	}
+	attributes := append(o.attributes(), AttrRegion.String(a.Region), AttrReason.String(string(a.Reason)))
+	ctx, span := tracer.Start(ctx, "probe "+a.Region, trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)),
+		trace.WithAttributes(attributes...))
 	return ctx, &AttemptSpan{span}
 }
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
@@ -107,6 +108,35 @@ func (r *Recorder) RefreshEnded(account string, err error) {
 	if err != nil {
 		r.logger.Warn("cosmos.ha topology refresh failed", "account", account, "error", err)
 	}
+}
+
+// RangesLoaded tells the end of a reading of a container's partition key
+// ranges; only a failure is worth a line.
+func (r *Recorder) RangesLoaded(account string, err error) {
+	if err != nil {
+		r.logger.Warn("cosmos.ha partition key ranges not read", "account", account, "error", err)
+	}
+}
+
+// BreakerChange is a region that the circuit breaker opened, tries again or
+// closed for one partition.
+type BreakerChange struct {
+	Account   string // host of the client endpoint
+	Container string // its link, "" when it is not known
+	Partition string // its range, or a hash of the logical partition key
+	Region    string
+	Write     bool // for writes; else for reads
+	From, To  string
+	Cause     string
+	Failures  int           // that led to it
+	OpenFor   time.Duration // until the next probe, 0 unless the region was opened
+}
+
+// BreakerChanged tells a transition of the circuit breaker.
+func (r *Recorder) BreakerChanged(c BreakerChange) {
+	r.logger.Info("cosmos.ha circuit breaker", "account", c.Account, "container", c.Container, "partition", c.Partition,
+		"region", c.Region, "write", c.Write, "from", c.From, "to", c.To, "cause", c.Cause,
+		"failures", c.Failures, "open_for", c.OpenFor)
 }
 
 // UnknownRegion tells a preferred or excluded region that the account does not have.

@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
+	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+)
+
+// circuit is what the circuit breaker knows and learns of one walk.
+type circuit struct {
+	on    bool            // the breaker has a say in this request
+	id    partition.ID    // of the request's partition; zero: not asked for yet
+	known partition.Known // how it is known
+
+	// What was counted before the range of a logical key was learned: it waits
+	// for the range, so that all keys of a sick range share their count.
+	waiting []counted
+
+	probed regions.Index // the region that this write probes; None: no probe
+	token  breaker.Token
+}
+
+// counted is an event that waits to be recorded.
+type counted struct {
+	region regions.Index
+	event  breaker.Event
+	at     time.Time
+}
+
+// breakable reports whether the breaker has a say: reads of documents where
+// there is another region to read from, and writes where another region takes
+// them. A write on a single-write account has no other place to go.
+func (w *walk) breakable() bool {
+	if w.info.Resource != request.ResDocument || w.endpoint.options.Breaker.Disabled {
+		return false
+	}
+	t := w.view.Topology()
+	acct := t.Readable()
+	if w.kind.write() {
+		acct = t.Writable()
+	}
+	return acct.Len() > 1 && w.kind != singleWriteWrite
+}
+
+// partition names the partition of the request, once.
+func (w *walk) partition() breaker.Key {
+	if w.circuit.id == (partition.ID{}) {
+		w.circuit.id, w.circuit.known = w.endpoint.account.partitions.resolve(w.info)
+	}
+	return breaker.Key(w.circuit.id)
+}
+
+// opened is the regions that the breaker has opened for the partition, oldest
+// first. A probe that is due is begun: of a read in its shadow, of a write by
+// the write itself, which then finds the region in its usual place.
+func (w *walk) opened(excluded regions.Set, now time.Time) (list regions.List) {
+	account := w.endpoint.account
+	if !w.circuit.on || account.breaker.Empty() {
+		return list
+	}
+	account.breaker.Lapse(now, account.tellTransition)
+	route := account.breaker.Route(w.partition(), w.kind.write(), now)
+	for _, r := range route.Opened[:route.Count] {
+		region := regions.Index(r)
+		due := route.Due&(1<<r) != 0 && !excluded.Has(region)
+		if due && w.beginProbe(region, now) && w.kind.write() {
+			continue
+		}
+		list.Append(region)
+	}
+	return list
+}
+
+// beginProbe takes the place of the one probe of a region and starts it.
+func (w *walk) beginProbe(r regions.Index, now time.Time) bool {
+	t := w.view.Topology()
+	if w.circuit.probed != regions.None || t.Host(r) == "" {
+		return false
+	}
+	token, ok := w.endpoint.account.breaker.ClaimProbe(w.partition(), breaker.Region(r), w.kind.write(), now)
+	if !ok {
+		return false
+	}
+	w.circuit.probed, w.circuit.token = r, token
+	if !w.kind.write() {
+		w.startShadow(r, token)
+	}
+	return true
+}
+
+// count tells the breaker how an attempt went. What is healthy costs one load.
+func (w *walk) count(a answer) {
+	b := w.endpoint.account.breaker
+	event := eventOf(a.verdict.signal)
+	if !w.circuit.on || event == breaker.Abandoned || (event == breaker.Success && b.Empty() && w.circuit.waiting == nil) {
+		return
+	}
+	w.partition()
+	w.learnRange(a.response)
+	if a.region == w.circuit.probed && w.kind.write() {
+		w.endProbe(event, a.end)
+		return
+	}
+	w.circuit.waiting = append(w.circuit.waiting, counted{a.region, event, a.end})
+	if w.circuit.known != partition.ByLogicalKey {
+		w.record()
+	}
+}
+
+func eventOf(s signal) breaker.Event {
+	switch s {
+	case success:
+		return breaker.Success
+	case failure:
+		return breaker.Failure
+	default:
+		return breaker.Abandoned
+	}
+}
+
+// record tells the breaker all that waits.
+func (w *walk) record() {
+	account := w.endpoint.account
+	for _, c := range w.circuit.waiting {
+		account.partitions.name(w.circuit.id, w.info.ContainerLink)
+		t, changed := account.breaker.Record(w.partition(), breaker.Region(c.region), w.kind.write(), c.event, c.at)
+		if changed {
+			account.tellTransition(t)
+		}
+	}
+	w.circuit.waiting = nil
+}
+
+// endProbe ends the probe that this write is, if it is one.
+func (w *walk) endProbe(event breaker.Event, now time.Time) {
+	account, c := w.endpoint.account, &w.circuit
+	if c.probed == regions.None || !w.kind.write() {
+		return
+	}
+	t, changed := account.breaker.EndProbe(w.partition(), breaker.Region(c.probed), true, c.token, event, now)
+	if changed {
+		account.tellTransition(t)
+	}
+	c.probed = regions.None
+}
+
+// learnRange takes the range id from an answer: it names the range of a
+// logical key, and shows when a range map is out of date.
+func (w *walk) learnRange(response *http.Response) {
+	if response == nil {
+		return
+	}
+	rangeID := request.Get(response.Header, request.HeaderPartitionKeyRangeID)
+	if rangeID == "" || w.info.PartitionKey == "" {
+		return
+	}
+	account := w.endpoint.account
+	moved, id := account.partitions.seen(w.info, rangeID)
+	if moved {
+		account.loader.tasks.outdated(w.info.ContainerLink)
+		account.loader.want(w.info.ContainerLink, time.Now())
+	}
+	if w.circuit.known == partition.ByLogicalKey {
+		w.circuit.id, w.circuit.known = id, partition.ByRangeID
+	}
+}
+
+// wantRanges asks for the ranges of a container that is used for the first time.
+func (w *walk) wantRanges(now time.Time) {
+	account := w.endpoint.account
+	if w.info.Resource == request.ResDocument && account.partitions.mapOf(w.info.ContainerLink) == nil {
+		account.loader.want(w.info.ContainerLink, now)
+	}
+}
