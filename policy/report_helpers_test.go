@@ -13,7 +13,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/stretchr/testify/require"
 
+	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
+	"github.com/azcosmos-ha/azcosmos-ha/policy"
 )
 
 // The tests named TestReport are numbered after a collection of public reports
@@ -23,6 +25,10 @@ var (
 	single = gateway.Options{}
 	multi  = gateway.Options{MultiWrite: true}
 )
+
+// noBreaker is for tests that let a region fail often: its circuit breaker
+// would take the region out of the list, which is not what they are about.
+var noBreaker = policy.Options{Breaker: breaker.Options{Disabled: true}}
 
 // two is an account with the regions A and B.
 func two(multiWrite bool) gateway.Options {

@@ -45,7 +45,7 @@ func TestReport3_OnePreferredRegionIsALimit(t *testing.T) {
 // Azure/azure-cosmos-dotnet-v3#4639: an outage of the write region that does
 // not end; the healthy replicas carry every read.
 func TestReport5_AccountOrderIsTheFallback(t *testing.T) {
-	inWorld(t, setup{gateway: gateway.Options{Regions: []string{A, B, C, "East US"}}}, func(w *world) {
+	inWorld(t, setup{gateway: gateway.Options{Regions: []string{A, B, C, "East US"}}, policy: noBreaker}, func(w *world) {
 		w.Inject(status(A, 503, 0))
 		for range 60 {
 			w.expect(read, "200", "A B", 0)

@@ -59,7 +59,7 @@ func TestReport77_WriteOfUnknownDeliveryIsNotRepeated(t *testing.T) {
 func TestReport79_ServerErrorsMoveReadsOnly(t *testing.T) {
 	for _, code := range []int{500, 502, 504} {
 		for _, account := range []gateway.Options{single, multi} {
-			inWorld(t, setup{gateway: account}, func(w *world) {
+			inWorld(t, setup{gateway: account, policy: noBreaker}, func(w *world) {
 				w.Inject(status(A, code, 0))
 				for _, o := range []call{read, query} {
 					w.expect(o, "200", "A B", 0)
