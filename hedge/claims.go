@@ -19,10 +19,11 @@ func (c *Claims) Claim(r regions.Index) bool {
 	return bit != 0 && c.asked.Or(bit)&bit == 0
 }
 
-// Next claims the first region of the list that nobody has claimed; false, with [regions.None], if there is none.
-func (c *Claims) Next(list regions.List) (regions.Index, bool) {
+// Next claims the first region of the list that is in among and that nobody has claimed; false, with [regions.None], if
+// there is none. The walk takes all of its list, list.Set(), a hedge the [Candidates].
+func (c *Claims) Next(list regions.List, among regions.Set) (regions.Index, bool) {
 	for i := range list.Len() {
-		if r := list.At(i); c.Claim(r) {
+		if r := list.At(i); among.Has(r) && c.Claim(r) {
 			return r, true
 		}
 	}

@@ -13,7 +13,7 @@ type Query struct {
 	MultiWrite bool
 	// AccountDisabled is the account's disableCrossRegionalHedging; absent is false.
 	AccountDisabled bool
-	// Candidates is how many regions a hedge may go to: the length of [Candidates].
+	// Candidates is how many regions a hedge may go to: the size of [Candidates].
 	Candidates int
 }
 
@@ -56,7 +56,7 @@ func Eligible(o Options, q Query) (bool, Reason) {
 		return false, ReasonAccount
 	case !q.Document:
 		return false, ReasonMetadata
-	case q.Write && !(o.Writes && q.MultiWrite):
+	case q.Write && (!o.Writes || !q.MultiWrite):
 		return false, ReasonWrite
 	case q.Candidates < 1:
 		return false, ReasonOneRegion
@@ -65,15 +65,10 @@ func Eligible(o Options, q Query) (bool, Reason) {
 	}
 }
 
-// Candidates returns the regions that hedges may go to, in order: the applicable ones without the first, which the walk
-// asks, and without those in never: the excluded ones and those the breaker has opened for the partition. Such a region
-// can be applicable as a last resort (rules M, O and K of package regions), but a hedge is no last resort.
-func Candidates(applicable regions.List, never regions.Set) regions.List {
-	var out regions.List
-	for i := 1; i < applicable.Len(); i++ {
-		if r := applicable.At(i); !never.Has(r) {
-			out.Append(r)
-		}
-	}
-	return out
+// Candidates returns the regions that hedges may go to: the applicable ones without the first, which the walk asks, and
+// without those in never: the excluded ones and those the breaker has opened for the partition. Such a region can be
+// applicable as a last resort (rules M, O and K of package regions), but a hedge is no last resort. Their order is the
+// list's: [Claims.Next] takes both.
+func Candidates(applicable regions.List, never regions.Set) regions.Set {
+	return applicable.Set().Without(applicable.First()) &^ never
 }

@@ -47,7 +47,7 @@ type sim struct {
 	scenario
 	now     time.Duration
 	list    regions.List
-	plan    regions.List // the candidates
+	may     regions.Set // the candidates
 	claims  Claims
 	budget  *Budget
 	race    Race
@@ -69,6 +69,9 @@ func (s *sim) say(format string, a ...any) {
 	fmt.Fprintf(&s.diagram, "%-7v %s\n", s.now, fmt.Sprintf(format, a...))
 }
 
+// stuck ends the diagram of an operation that has no deadline and gets no answer.
+const stuck = "never   nothing more happens\n"
+
 // run plays a scenario to its end and returns the timing diagram.
 func run(sc scenario) string {
 	s := &sim{scenario: sc, budget: NewBudget(Options{MaxInFlight: max(sc.free, 1)})}
@@ -84,19 +87,19 @@ func run(sc scenario) string {
 			}
 		}
 	}
-	s.plan = Candidates(s.list, never)
-	query := Query{Document: true, Candidates: s.plan.Len()}
+	s.may = Candidates(s.list, never)
+	query := Query{Document: true, Candidates: s.may.Len()}
 	schedule, reason := Plan(sc.options, query, epoch, epoch.Add(sc.deadline), sc.deadline != 0)
 	if reason != ReasonNone {
 		s.say("not hedged: %v", reason)
 	}
 	s.race = MakeRace(schedule)
-	first, _ := s.claims.Next(s.list)
+	first, _ := s.claims.Next(s.list, s.list.Set())
 	s.legs = append(s.legs, s.leg(first))
 	s.say("%s asked", s.name(first))
 	for !s.race.Over() {
 		if !s.step() {
-			s.say("nothing more happens")
+			s.diagram.WriteString(stuck)
 			break
 		}
 	}
@@ -146,7 +149,7 @@ func (s *sim) end(leg int) {
 	answer := s.behaves[s.name(l.region)].answer
 	final := Final(split(answer))
 	if leg == First && !final && goesOn(answer) {
-		if r, ok := s.claims.Next(s.list); ok {
+		if r, ok := s.claims.Next(s.list, s.list.Set()); ok {
 			s.say("%s %s, the walk asks %s", s.name(l.region), answer, s.name(r))
 			s.legs[leg] = s.leg(r)
 			return
@@ -180,7 +183,7 @@ func (s *sim) start() {
 		s.withheld(ReasonBudget)
 		return
 	}
-	r, ok := s.claims.Next(s.plan)
+	r, ok := s.claims.Next(s.list, s.may)
 	if !ok {
 		s.budget.Release()
 		s.withheld(ReasonNoRegion)

@@ -111,7 +111,7 @@ func twin(sc scenario) string {
 
 	legs = append(legs, newLeg(ask(sc.regions)))
 	say("%s asked", legs[0].region)
-	for last := 0; now < 60_000; now++ {
+	for ; now < 60_000; now++ {
 	again:
 		for i := range legs {
 			l := &legs[i]
@@ -149,7 +149,6 @@ func twin(sc scenario) string {
 				say("over: none_final, %s answers", legs[0].region)
 				return out.String()
 			}
-			last = now
 			goto again
 		}
 		cancelled, expired := sc.cancel != 0 && ms(sc.cancel) == now, sc.deadline != 0 && ms(sc.deadline) == now
@@ -166,19 +165,15 @@ func twin(sc scenario) string {
 		}
 		if len(due) > 0 && due[0] <= now {
 			hedge("due")
-			last = now
 			goto again
 		}
 		if waiting := sc.deadline == 0 && sc.cancel == 0 && len(due) == 0; waiting {
 			if !slices.ContainsFunc(legs, func(l twinLeg) bool { return l.running && l.end >= 0 }) {
-				now = last
 				break
 			}
 		}
-		last = now
 	}
-	say("nothing more happens")
-	return out.String()
+	return out.String() + stuck
 }
 
 var fuzzAnswers = []string{
@@ -202,7 +197,7 @@ func decode(data []byte) scenario {
 	sc.regions = strings.Split("ABCDE", "")[:1+next(5)]
 	sc.options = Options{Threshold: ms(64), Step: ms(32), MaxHedges: next(6)}
 	sc.free = next(6)
-	sc.deadline, sc.cancel = ms(256), ms(200)
+	sc.deadline, sc.cancel = 2*ms(128), ms(200) // half of the deadline in whole milliseconds: the twin knows no others
 	for _, r := range sc.regions {
 		b := behaviour{ms(128), fuzzAnswers[next(len(fuzzAnswers))]}
 		if next(8) == 0 {
