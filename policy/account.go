@@ -28,6 +28,7 @@ type account struct {
 	loader     loader
 
 	mutex     sync.Mutex        // guards what follows
+	changed   time.Time         // when the topology changed last
 	reader    *endpoint         // whose account read the template is
 	template  *azpolicy.Request // an account read of the SDK, kept at the PerCall stage
 	flight    *flight           // the refresh in flight, nil when there is none
@@ -70,6 +71,7 @@ func (a *account) learn(response *http.Response) error {
 		return nil
 	}
 	a.topology.Store(after)
+	a.changed = time.Now()
 	a.forgetRegions(before, after)
 	a.middleware.observer.TopologyChanged(telemetry.Topology{
 		Account:    a.host,
@@ -138,6 +140,13 @@ func (a *account) refresh(now time.Time, interval time.Duration) *flight {
 	a.flight = &flight{done: make(chan struct{})}
 	go a.fly(a.flight, a.reader, a.template)
 	return a.flight
+}
+
+// changedAt is when the topology changed last.
+func (a *account) changedAt() time.Time {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.changed
 }
 
 // inFlight is the refresh in flight, nil when there is none.

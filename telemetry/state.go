@@ -1,0 +1,48 @@
+package telemetry
+
+import "time"
+
+// State is what the middleware knows now. It marshals to JSON. Lists that can
+// grow with the number of partitions are cut, and a count tells how many there are.
+type State struct {
+	At       time.Time      `json:"at"`
+	Excluded []string       `json:"excluded"` // the clients' excluded regions
+	Accounts []AccountState `json:"accounts"` // by endpoint
+}
+
+// AccountState is one account.
+type AccountState struct {
+	Endpoint          string           `json:"endpoint"` // host of the client endpoint
+	Since             time.Time        `json:"since"`    // when the topology last changed
+	Regions           []RegionState    `json:"regions"`  // in the service's order
+	MultiWrite        bool             `json:"multiWrite"`
+	PartitionFailover *bool            `json:"partitionFailover"` // the account's flag; null: never told
+	HedgingDisabled   *bool            `json:"hedgingDisabled"`   // the account's flag; null: never told
+	Unwell            []PartitionState `json:"unwell"`            // the oldest first
+	UnwellCount       int              `json:"unwellCount"`       // of all, listed or not
+}
+
+// RegionState is one region of an account.
+type RegionState struct {
+	Name         string     `json:"name"`
+	Host         string     `json:"host"`
+	Readable     bool       `json:"readable"`
+	Writable     bool       `json:"writable"`
+	Primary      bool       `json:"primary"`      // the write region, the first of them
+	UnwellReads  *time.Time `json:"unwellReads"`  // since when its endpoint is behind the others; null: it is well
+	UnwellWrites *time.Time `json:"unwellWrites"` // the same for writes
+}
+
+// PartitionState is what the circuit breaker holds of one partition in one
+// region, for reads or for writes.
+type PartitionState struct {
+	Container string     `json:"container"` // its link, "" when it is not known
+	Partition string     `json:"partition"` // its range, or a hash of the logical partition key
+	Region    string     `json:"region"`
+	Write     bool       `json:"write"`
+	State     string     `json:"state"`
+	Failures  int        `json:"failures"` // in a row
+	Since     time.Time  `json:"since"`
+	NextProbe *time.Time `json:"nextProbe"` // when the next probe is due; null: the region is not opened
+	Probing   bool       `json:"probing"`
+}
