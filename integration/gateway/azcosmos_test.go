@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,7 +33,7 @@ func TestPlainAzcosmos(t *testing.T) {
 			g.ResetLog()
 			err := f()
 			if err != nil {
-				return fmt.Sprint(status(err)), g.Sequence()
+				return strconv.Itoa(status(err)), g.Sequence()
 			}
 			return "ok", g.Sequence()
 		}
@@ -48,11 +49,17 @@ func TestPlainAzcosmos(t *testing.T) {
 			{"S2", gateway.Rule{}, write, "ok", []string{"global account 200/0", "North Central US upsert 201/0"}},
 			{"S1", gateway.Rule{}, read, "ok", []string{"West US read 200/0"}},
 			{"S10", gateway.Rule{Region: "West US", Status: 503}, read, "ok", []string{"West US read 503/0", "Central US read 200/0"}},
-			{"S12", gateway.Rule{Status: 503}, read, "503",
-				[]string{"West US read 503/0", "Central US read 503/0", "North Central US read 503/0", "West US read 503/0"}},
+			{
+				"S12", gateway.Rule{Status: 503}, read, "503", []string{
+					"West US read 503/0", "Central US read 503/0", "North Central US read 503/0", "West US read 503/0",
+				},
+			},
 			{"S13", gateway.Rule{Status: 503}, write, "503", []string{"North Central US upsert 503/0"}},
-			{"S18", gateway.Rule{Region: "West US", Status: 404, SubStatus: 1002}, read, "ok",
-				[]string{"West US read 404/1002", "North Central US read 200/0"}},
+			{
+				"S18", gateway.Rule{Region: "West US", Status: 404, SubStatus: 1002}, read, "ok", []string{
+					"West US read 404/1002", "North Central US read 200/0",
+				},
+			},
 		} {
 			f := g.Inject(row.rule)
 			end, got := sequence(row.do)
@@ -214,7 +221,7 @@ func testFeedsOnce(t *testing.T, g *gateway.Gateway, items *azcosmos.ContainerCl
 	t.Helper()
 	var all []azcosmos.ItemIdentity
 	for i := range 12 {
-		id, p := fmt.Sprint(i), fmt.Sprintf("p%d", i%6)
+		id, p := strconv.Itoa(i), fmt.Sprintf("p%d", i%6)
 		_, err := items.CreateItem(t.Context(), pk(p), doc(id, p, i), nil)
 		require.NoError(t, err)
 		all = append(all, azcosmos.ItemIdentity{ID: id, PartitionKey: pk(p)})

@@ -121,7 +121,7 @@ func keyOf(d Definition, item map[string]any) string {
 	list := make([]any, 0, len(d.Paths))
 	for _, path := range d.Paths {
 		var value any = item
-		for _, name := range strings.Split(strings.Trim(path, "/"), "/") {
+		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 			object, _ := value.(map[string]any)
 			v, ok := object[strings.Trim(name, `"`)]
 			if !ok {

@@ -71,6 +71,20 @@ func (w way) status(t *testing.T, region, method string) string {
 	return fmt.Sprintf("%d/%s", resp.StatusCode, resp.Header.Get("x-ms-substatus"))
 }
 
+// fail is the error of an exchange that is to have none but an error.
+func fail(resp *http.Response, err error) error {
+	if err == nil {
+		resp.Body.Close()
+	}
+	return err
+}
+
+// wasReset recognises a reset connection. The system reports a reset to one call only; if that was a write of net/http's HTTP/2
+// (an acknowledgement of settings), the read that the caller hears of finds an end of file.
+func wasReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // isStreamError recognises net/http's unexported HTTP/2 stream error, and the gateway's, by shape.
 func isStreamError(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -90,11 +104,6 @@ func TestBrokenConnections(t *testing.T) {
 		return errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &op) && op.Op == "dial"
 	}
 	closed := func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
-	// A reset is reported to one system call only. If that was a write of net/http's HTTP/2 (an acknowledgement of settings), the
-	// read that the caller hears of finds an end of file.
-	reset := func(err error) bool {
-		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF)
-	}
 	resetH1 := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
 	stream := func(err error) bool {
 		return isStreamError(err) && strings.Contains(err.Error(), "INTERNAL_ERROR; received from peer")
@@ -106,16 +115,16 @@ func TestBrokenConnections(t *testing.T) {
 		overH1   func(error) bool // nil: the same
 	}{
 		{gateway.Refuse, false, refused, nil},
-		{gateway.Reset, false, reset, resetH1},
+		{gateway.Reset, false, wasReset, resetH1},
 		{gateway.Close, false, closed, nil},
 		{gateway.StreamReset, false, stream, closed},
-		{gateway.Lost, true, reset, resetH1},
+		{gateway.Lost, true, wasReset, resetH1},
 		{gateway.LostStream, true, stream, closed},
 	} {
 		t.Run(row.kind.String(), func(t *testing.T) {
 			everyWay(t, gateway.Options{}, func(t *testing.T, g *gateway.Gateway, s *gateway.Store, w way) {
 				f := g.Inject(gateway.Rule{Kind: row.kind, Operations: []string{"write"}})
-				_, err := w.send(w.request(t, "North Central US", http.MethodPost))
+				err := fail(w.send(w.request(t, "North Central US", http.MethodPost)))
 				var wrapped *url.Error
 				require.ErrorAs(t, err, &wrapped)
 				assert.Equal(t, "Post", wrapped.Op)
@@ -144,7 +153,7 @@ func TestHang(t *testing.T) {
 		g.Inject(gateway.Rule{Kind: gateway.Hang, Region: "West US"})
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
-		_, err := w.send(w.request(t, "West US", http.MethodGet).WithContext(ctx))
+		err := fail(w.send(w.request(t, "West US", http.MethodGet).WithContext(ctx)))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		settle(t, g)
 		require.True(t, g.Log()[0].Cancelled)
@@ -174,7 +183,7 @@ func TestSlowWriteIsExecuted(t *testing.T) {
 		g.Inject(gateway.Rule{Kind: gateway.Slow, Delay: time.Hour, Operations: []string{"upsert"}})
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		_, err := w.send(w.request(t, "North Central US", http.MethodPost).WithContext(ctx))
+		err := fail(w.send(w.request(t, "North Central US", http.MethodPost).WithContext(ctx)))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		settle(t, g)
 		require.Len(t, s.Executions("", ""), 1)
@@ -188,17 +197,15 @@ func TestDownAndUp(t *testing.T) {
 	everyWay(t, gateway.Options{}, func(t *testing.T, g *gateway.Gateway, _ *gateway.Store, w way) {
 		require.Equal(t, "404/", w.status(t, "West US", http.MethodGet))
 		g.Inject(gateway.Rule{Kind: gateway.Hang, Region: "West US", Hits: 1})
-		failed := make(chan error, 1)
-		go func() {
-			_, err := w.send(w.request(t, "West US", http.MethodPost))
-			failed <- err
-		}()
+		failed, r := make(chan error, 1), w.request(t, "West US", http.MethodPost)
+		go func() { failed <- fail(w.send(r)) }()
 		for now := 0; now == 0; {
 			now, _ = g.InFlight()
 		}
 		g.Down("westus")
-		require.ErrorIs(t, <-failed, syscall.ECONNRESET)
-		_, err := w.send(w.request(t, "West US", http.MethodGet))
+		err := <-failed
+		require.True(t, wasReset(err), "%v", err)
+		err = fail(w.send(w.request(t, "West US", http.MethodGet)))
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		require.Equal(t, "404/", w.status(t, "Central US", http.MethodGet))
 		g.Up("West US")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -125,41 +126,48 @@ func page(r *Request, name, rid string, all []any) *Answer {
 	return a
 }
 
-// changeFeed serves the latest versions that are newer than the etag, oldest first; 304 when there are none. "*" starts now.
+// changeFeed serves the latest version of every item that was written after the etag, oldest first; 304 when there is none.
+// Deletes leave no trace, as in the service's incremental feed.
 func (s *Store) changeFeed(c *container, r *Request) *Answer {
-	since, now := int64(0), r.Header.Get("If-None-Match")
-	if text, err := strconv.Unquote(now); err == nil {
-		since, _ = strconv.ParseInt(text, 10, 64)
-	} else if now == "*" {
-		since = c.lsn
-	}
-	start, _ := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	isNew := newSince(c, r)
 	var list []*item
 	for _, it := range c.items {
-		if it.lsn > since && r.inScope(it) && (now != "" || start.IsZero() || !time.Unix(it.ts, 0).Before(start)) {
+		if isNew(it) && r.inScope(it) {
 			list = append(list, it)
 		}
 	}
 	slices.SortFunc(list, func(a, b *item) int { return cmp.Compare(a.lsn, b.lsn) })
-	last := c.lsn
+	last := c.lsn // everything up to here is on this page or out of scope
 	if n, err := strconv.Atoi(r.Header.Get(headerMaxItems)); err == nil && n > 0 && n < len(list) {
 		list = list[:n]
 		last = list[n-1].lsn
 	}
-	etag := strconv.Quote(strconv.FormatInt(last, 10))
-	if len(list) == 0 {
-		a := &Answer{Status: 304}
-		a.set("etag", etag)
-		return a
+	a := &Answer{Status: 304}
+	if len(list) > 0 {
+		docs := make([]any, len(list))
+		for i, it := range list {
+			body := maps.Clone(it.body)
+			body["_lsn"] = it.lsn
+			docs[i] = body
+		}
+		a = &Answer{Status: 200, Body: encode(map[string]any{"_rid": c.rid, "Documents": docs, "_count": len(docs)})}
 	}
-	docs := make([]any, len(list))
-	for i, it := range list {
-		body := clone(it.body).(map[string]any)
-		body["_lsn"] = it.lsn
-		docs[i] = body
-	}
-	a := &Answer{Status: 200, Body: encode(map[string]any{"_rid": c.rid, "Documents": docs, "_count": len(docs)})}
-	a.set("etag", etag)
-	a.set("x-ms-item-count", strconv.Itoa(len(docs)))
+	a.set("etag", strconv.Quote(strconv.FormatInt(last, 10)))
+	a.set("x-ms-item-count", strconv.Itoa(len(list)))
 	return a
+}
+
+// newSince tells what is new to the client: written after its etag; from now on for "*"; without an etag after If-Modified-Since,
+// or everything.
+func newSince(c *container, r *Request) func(*item) bool {
+	etag := r.Header.Get("If-None-Match")
+	if etag == "" {
+		start, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+		return func(it *item) bool { return err != nil || !time.Unix(it.ts, 0).Before(start) }
+	}
+	since := c.lsn
+	if text, err := strconv.Unquote(etag); err == nil {
+		since, _ = strconv.ParseInt(text, 10, 64)
+	}
+	return func(it *item) bool { return it.lsn > since }
 }

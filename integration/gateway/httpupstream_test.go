@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,14 +54,14 @@ func (e *lookalike) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
-		io.WriteString(w, `{"id":"items","_rid":"rid","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
+		_, _ = io.WriteString(w, `{"id":"items","_rid":"rid","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
 		return
 	}
 	b, _ := io.ReadAll(r.Body)
 	e.header, e.path, e.body = r.Header, r.URL.EscapedPath(), string(b)
 	w.Header().Set("x-ms-documentdb-partitionkeyrangeid", "upstream's")
 	w.WriteHeader(e.status)
-	io.WriteString(w, e.answer)
+	_, _ = io.WriteString(w, e.answer)
 }
 
 // TestVercelAdapters: what is added to requests and taken from answers.
@@ -103,7 +104,7 @@ func TestVercelAdapters(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(body), &page))
 		require.Len(t, page.Documents, page.Count)
 		if page.Count != 4 {
-			require.Equal(t, fmt.Sprint(page.Count), header.Get("x-ms-item-count"))
+			require.Equal(t, strconv.Itoa(page.Count), header.Get("x-ms-item-count"))
 		}
 		return page.Count
 	}
@@ -120,7 +121,7 @@ func TestVercelAdapters(t *testing.T) {
 func TestUpstreamRefusal(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
-		io.WriteString(w, `{"code":"Unauthorized"}`)
+		_, _ = io.WriteString(w, `{"code":"Unauthorized"}`)
 	}))
 	up, err := gateway.NewHTTPUpstream(server.URL, gateway.Adapters{})
 	require.NoError(t, err)
@@ -145,7 +146,7 @@ func TestWriteOutlivesItsClient(t *testing.T) {
 	arrived, finish, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/docs") {
-			io.Copy(io.Discard, r.Body)
+			_, _ = io.Copy(io.Discard, r.Body)
 			close(arrived)
 			<-finish
 			finished <- r.Context().Err()
@@ -161,7 +162,7 @@ func TestWriteOutlivesItsClient(t *testing.T) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.RegionEndpoint("North Central US")+"dbs/db/colls/items/docs", strings.NewReader(`{"id":"1"}`))
 	require.NoError(t, err)
 	start := time.Now()
-	_, err = g.Transport().Do(r)
+	err = fail(g.Transport().Do(r))
 	require.ErrorIs(t, err, ctx.Err())
 	require.Less(t, time.Since(start), 5*time.Second)
 	close(finish)

@@ -101,22 +101,11 @@ func (s *Store) mutate(c *container, r *Request, m mutation) written {
 	case "delete":
 		return written{s.deleteItem(c, r, m), m.id}
 	}
-	body, err := decode(m.body)
-	if err != nil {
-		return written{badRequest(r, "the body is not a JSON object: %v", err), m.id}
+	body, key, bad := m.item(c, r)
+	if bad != nil {
+		return written{bad, m.id}
 	}
-	id, _ := body["id"].(string)
-	switch {
-	case id == "":
-		return written{badRequest(r, "the input content is invalid because the required property id is missing"), m.id}
-	case m.operation == "replace" && id != m.id:
-		return written{badRequest(r, "the id of an item cannot be changed"), m.id}
-	}
-	key := keyOf(c.definition, body)
-	if r.Key != "" && key != r.Key {
-		return written{failure(400, 1001, "PartitionKey extracted from document doesn't match the one specified in the header",
-			r.Header.Get(headerActivity)), id}
-	}
+	id := body["id"].(string)
 	old := c.items[itemKey{key, id}]
 	switch {
 	case m.operation == "create" && old != nil:
@@ -131,6 +120,27 @@ func (s *Store) mutate(c *container, r *Request, m mutation) written {
 		status = 201
 	}
 	return written{reply(status, s.put(c, key, id, body, old).body), id}
+}
+
+// item reads the item that a mutation brings, and its key. Its id is a string that is not empty.
+func (m *mutation) item(c *container, r *Request) (body map[string]any, key string, bad *Answer) {
+	body, err := decode(m.body)
+	if err != nil {
+		return nil, "", badRequest(r, "the body is not a JSON object: %v", err)
+	}
+	id, _ := body["id"].(string)
+	switch {
+	case id == "":
+		return nil, "", badRequest(r, "the input content is invalid because the required property id is missing")
+	case m.operation == "replace" && id != m.id:
+		return nil, "", badRequest(r, "the id of an item cannot be changed")
+	}
+	key = keyOf(c.definition, body)
+	if r.Key != "" && key != r.Key {
+		return nil, "", failure(400, 1001, "PartitionKey extracted from document doesn't match the one specified in the header",
+			r.Header.Get(headerActivity))
+	}
+	return body, key, nil
 }
 
 // allowed checks the precondition on the current version.

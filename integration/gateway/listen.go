@@ -116,11 +116,12 @@ func (l *Listening) open(d *door) error {
 	d.down = false
 	d.mu.Unlock()
 	l.serving.Go(func() {
+		// Both end with an error when the door is shut: that is how they end.
 		if l.tls != nil {
-			d.server.ServeTLS(listener, "", "") // ends when the door is shut
+			_ = d.server.ServeTLS(listener, "", "")
 			return
 		}
-		d.server.Serve(listener)
+		_ = d.server.Serve(listener)
 	})
 	return nil
 }
@@ -227,7 +228,7 @@ type connKey struct{}
 // reset closes a connection with RST.
 func reset(c net.Conn) {
 	if t := tcp(c); t != nil {
-		t.SetLinger(0)
+		_ = t.SetLinger(0) // it fails on a closed connection only
 		t.Close()
 	}
 }
@@ -257,7 +258,7 @@ func (l *Listening) handler(host string) http.Handler {
 		}
 		maps.Copy(w.Header(), out.answer.Header)
 		w.WriteHeader(out.answer.Status)
-		w.Write(out.answer.Body) // if it fails, the client has gone away
+		_, _ = w.Write(out.answer.Body) // if it fails, the client has gone away
 	})
 }
 
@@ -270,7 +271,7 @@ func breakOff(r *http.Request, out outcome) {
 		case Reset:
 			reset(c)
 		case Close:
-			t.CloseWrite() // FIN; the client closes the rest
+			_ = t.CloseWrite() // FIN; the client closes the rest
 		}
 	}
 	panic(http.ErrAbortHandler)

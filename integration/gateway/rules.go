@@ -112,6 +112,14 @@ type hit struct {
 	before time.Duration // the sum of the delays that pass first
 }
 
+// kind is that of the rule, or Status, which does nothing without a rule.
+func (h hit) kind() Kind {
+	if h.Rule == nil {
+		return Status
+	}
+	return h.Kind
+}
+
 // match finds the first rule that hits the request; rules that only delay add up on the way. only, when not nil, restricts the
 // kinds: a client of a listener asks for what never reaches the server.
 func (f *faults) match(c *call, only func(Kind) bool) hit {

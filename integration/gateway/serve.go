@@ -91,32 +91,18 @@ func (g *Gateway) exchange(ctx context.Context, c *call, only func(Kind) bool) o
 
 // perform carries out a request with what the rules do to it.
 func (g *Gateway) perform(ctx context.Context, c *call, v *visit, h hit) outcome {
-	kind := Status
-	if h.Rule != nil {
-		kind = h.Kind
-	}
-	if out, ok := v.wait(ctx, h.before); !ok {
-		return out
-	}
-	switch kind {
-	case Refuse, Reset, Close, StreamReset:
-		return outcome{broken: kind}
-	case Hang:
-		out, _ := v.wait(ctx, -1)
-		return out
-	}
-	if out, ok := v.wait(ctx, g.latencyOf(c.region)); !ok {
+	if out, on := g.hold(ctx, c, v, h); !on {
 		return out
 	}
 	var a *Answer
-	if kind == Status && h.Rule != nil {
+	if h.kind() == Status && h.Rule != nil {
 		a = g.finish(c, nil, h.answer(c))
 	} else if a = g.serve(ctx, c, v); a == nil {
 		return outcome{err: context.Cause(ctx)}
 	}
-	switch kind {
+	switch h.kind() {
 	case Slow:
-		if out, ok := v.wait(ctx, h.Delay); !ok {
+		if out, on := v.wait(ctx, h.Delay); !on {
 			return out
 		}
 	case Lost:
@@ -125,6 +111,21 @@ func (g *Gateway) perform(ctx context.Context, c *call, v *visit, h hit) outcome
 		return outcome{broken: StreamReset}
 	}
 	return outcome{answer: a}
+}
+
+// hold is what happens to a request before it is executed: delays, the ways to break before execution, and the latency of the
+// region, which only an answered request has. It reports whether the request goes on, and how it ended if not.
+func (g *Gateway) hold(ctx context.Context, c *call, v *visit, h hit) (outcome, bool) {
+	if out, on := v.wait(ctx, h.before); !on {
+		return out, false
+	}
+	switch k := h.kind(); k {
+	case Refuse, Reset, Close, StreamReset:
+		return outcome{broken: k}, false
+	case Hang:
+		return v.wait(ctx, -1)
+	}
+	return v.wait(ctx, g.latencyOf(c.region))
 }
 
 func (g *Gateway) latencyOf(region string) time.Duration {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,42 +20,46 @@ type token struct {
 // scan cuts a query into tokens.
 func scan(text string) ([]token, error) {
 	var list []token
-	for i := 0; i < len(text); {
-		rest := text[i:]
-		switch ch := rune(rest[0]); {
-		case unicode.IsSpace(ch):
-			i++
-			continue
-		case ch == '\'' || ch == '"':
-			t, n, err := scanString(rest)
-			if err != nil {
-				return nil, err
-			}
-			list, i = append(list, t), i+n
-		case unicode.IsDigit(ch):
-			n := span(rest, func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(".eE", r) })
-			f, err := strconv.ParseFloat(rest[:n], 64)
-			if err != nil {
-				return nil, fmt.Errorf("bad number %q", rest[:n])
-			}
-			list, i = append(list, token{'n', rest[:n], f}), i+n
-		case ch == '@' || ch == '_' || unicode.IsLetter(ch):
-			n := 1 + span(rest[1:], func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) })
-			kind := 'i'
-			if ch == '@' {
-				kind = 'p'
-			}
-			list, i = append(list, token{kind: kind, text: rest[:n]}), i+n
-		default:
-			n := 1
-			if len(rest) > 1 && strings.Contains("<= >= != <>", rest[:2]) && rest[1] != ' ' {
-				n = 2
-			}
-			list, i = append(list, token{kind: 'o', text: rest[:n]}), i+n
+	for {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		if text == "" {
+			return list, nil
 		}
+		t, n, err := scanToken(text)
+		if err != nil {
+			return nil, err
+		}
+		list, text = append(list, t), text[n:]
 	}
-	return list, nil
 }
+
+// scanToken reads the token that a text begins with, and how long it is.
+func scanToken(text string) (token, int, error) {
+	switch ch := rune(text[0]); {
+	case ch == '\'' || ch == '"':
+		return scanString(text)
+	case unicode.IsDigit(ch):
+		n := span(text, func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(".eE", r) })
+		f, err := strconv.ParseFloat(text[:n], 64)
+		if err != nil {
+			return token{}, 0, fmt.Errorf("bad number %q", text[:n])
+		}
+		return token{'n', text[:n], f}, n, nil
+	case ch == '@':
+		n := 1 + span(text[1:], inName)
+		return token{kind: 'p', text: text[:n]}, n, nil
+	case inName(ch):
+		n := span(text, inName)
+		return token{kind: 'i', text: text[:n]}, n, nil
+	}
+	n := 1
+	if len(text) > 1 && slices.Contains([]string{"<=", ">=", "!=", "<>"}, text[:2]) {
+		n = 2
+	}
+	return token{kind: 'o', text: text[:n]}, n, nil
+}
+
+func inName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // span is the number of leading bytes whose runes satisfy f.
 func span(s string, f func(rune) bool) int {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -15,8 +16,7 @@ import (
 
 // status is the status of an azcosmos error, 0 for success.
 func status(err error) int {
-	var r *azcore.ResponseError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*azcore.ResponseError](err); ok {
 		return r.StatusCode
 	}
 	return 0
@@ -192,8 +192,10 @@ func testQueries(t *testing.T, g *gateway.Gateway, _ *gateway.Store) {
 		require.Equal(t, row.want, found(t, items, row.query, azcosmos.NewPartitionKey(), &azcosmos.QueryOptions{QueryParameters: parameters}), row.query)
 	}
 	require.Equal(t, []string{"0", "3"}, found(t, items, "SELECT * FROM c", pk("p0"), nil), "one partition only")
-	for _, bad := range []string{`SELECT`, `SELECT * FROM c WHERE`, `SELECT * FROM c JOIN d`, `SELECT * FROM c WHERE d.x = 1`, `SELECT * FROM c WHERE c.x = @none`,
-		`SELECT * FROM c WHERE LOWER(c.x) = 'x'`, `SELECT * FROM c WHERE c.x = 'open`, `SELECT SUM(c.n) FROM c`, `SELECT * FROM c GROUP BY c.x`, `SELECT VALUE COUNT(1`} {
+	for _, bad := range []string{
+		`SELECT`, `SELECT * FROM c WHERE`, `SELECT * FROM c JOIN d`, `SELECT * FROM c WHERE d.x = 1`, `SELECT * FROM c WHERE c.x = @none`,
+		`SELECT * FROM c WHERE LOWER(c.x) = 'x'`, `SELECT * FROM c WHERE c.x = 'open`, `SELECT SUM(c.n) FROM c`, `SELECT * FROM c GROUP BY c.x`, `SELECT VALUE COUNT(1`,
+	} {
 		_, err := items.NewQueryItemsPager(bad, azcosmos.NewPartitionKey(), nil).NextPage(ctx)
 		require.Equal(t, 400, status(err), bad)
 	}
@@ -222,7 +224,7 @@ func TestPaging(t *testing.T) {
 	g, _ := account(t, gateway.Options{})
 	items, ctx := client(t, g.Endpoint(), g.Transport()), t.Context()
 	for i := range 7 {
-		_, err := items.CreateItem(ctx, pk("a"), doc(fmt.Sprint(i), "a", i), nil)
+		_, err := items.CreateItem(ctx, pk("a"), doc(strconv.Itoa(i), "a", i), nil)
 		require.NoError(t, err)
 	}
 	var sizes []int
