@@ -12,11 +12,14 @@ import (
 // The goals of these benchmarks are shares of what a read of azcosmos costs without any of this (13 µs where they were set):
 // healthy at most 0.1 %, a lookup with ten thousand records at most 1 %, with a million at most 2.5 %.
 
+// begun carries a monotonic reading, as the times of requests do.
+var begun = time.Now()
+
 // tripped returns a store in which n partitions have a region opened.
 func tripped(n int) *Store {
 	s := newStore(Options{ReadFailures: 1}, limit, steady)
 	for i := range uint64(n) {
-		s.Record(Key{1, i}, west, false, Failure, started)
+		s.Record(Key{1, i}, west, false, Failure, begun)
 	}
 	return s
 }
@@ -57,7 +60,7 @@ func BenchmarkRoute(b *testing.B) {
 						x ^= x >> 7
 						x ^= x << 17
 						k := Key{1, from + x%uint64(size.n)}
-						if s.Route(k, false, started).Count != want {
+						if s.Route(k, false, begun).Count != want {
 							b.Error("wrong route")
 						}
 					}
@@ -76,23 +79,26 @@ func BenchmarkTenFailures(b *testing.B) {
 		begin := time.Now()
 		for range 10 {
 			for i := range n {
-				s.Record(Key{1, i}, west, false, Failure, started)
+				s.Record(Key{1, i}, west, false, Failure, begun)
 			}
 		}
 		took := time.Since(begin)
-		if s.Route(Key{1, n / 2}, false, started).Count != 1 {
+		if s.Route(Key{1, n / 2}, false, begun).Count != 1 {
 			b.Error("not opened")
 		}
 		return took
 	}
-	var small, large time.Duration
+	// The best of some rounds each, in turn: whoever else is busy on the machine slows single rounds.
+	small, large := time.Hour, time.Hour
 	for b.Loop() {
-		small += run(100_000)
-		large += run(1_000_000)
+		for range 3 {
+			small = min(small, run(100_000))
+			large = min(large, run(1_000_000))
+		}
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(large)/float64(small), "x-of-100k")
-	b.ReportMetric(float64(large.Nanoseconds())/float64(b.N)/1e7, "ns/failure")
+	b.ReportMetric(float64(large.Nanoseconds())/1e7, "ns/failure")
 }
 
 // held is the memory that is in use after a collection.
@@ -134,9 +140,11 @@ func BenchmarkMemory(b *testing.B) {
 
 // TestMemory checks the promise with few enough records to be quick.
 func TestMemory(t *testing.T) {
-	bytes, objects, left := perRecord(100_000)
-	t.Logf("%.1f bytes and %.4f objects a record, %.1f bytes after recovery", bytes, objects, left)
-	assert.LessOrEqual(t, bytes, 120.0)
-	assert.LessOrEqual(t, objects, 0.01, "shards, not records")
-	assert.LessOrEqual(t, left, 1.0, "all gone")
+	for _, n := range []int{20_000, 50_000, 100_000, 130_000} {
+		bytes, objects, left := perRecord(n)
+		t.Logf("%d: %.1f bytes and %.4f objects a record, %.1f bytes after recovery", n, bytes, objects, left)
+		assert.LessOrEqual(t, bytes, 120.0)
+		assert.LessOrEqual(t, objects*float64(n), 3.0*256, "two a shard, none a record")
+		assert.LessOrEqual(t, left, 1.0, "all gone")
+	}
 }

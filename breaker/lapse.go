@@ -18,7 +18,7 @@ const (
 
 // Lapse drops records that have lapsed, a part of them at a time, and passes to tell, if not nil, each transition of a region that
 // was Unavailable or HealthyTentative. Nothing else removes the records of partitions that nobody asks for any more, and
-// there is no timer: it is to be called with every request that finds the store not Empty. Most calls cost two loads.
+// there is no timer: it is to be called with every request that finds the store not Empty. Most calls cost a few loads.
 func (s *Store) Lapse(now time.Time, tell func(Transition)) {
 	if s.Empty() {
 		return

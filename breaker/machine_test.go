@@ -32,7 +32,7 @@ var started = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // reference is the pure core and a Go map: no shards, no limit, no epoch chosen on the way.
 type reference struct {
-	rules   Rules
+	rules   *Rules
 	records map[slot]Record
 	tokens  Token
 	jitter  func(slot, time.Duration) uint8
@@ -91,9 +91,10 @@ func (m *reference) Route(k Key, write bool, now time.Time) Route {
 	var open []slot
 	due := map[Region]bool{}
 	for id, rec := range m.records {
-		if id.key == k && id.write == write && rec.Opened(m.rules, at) {
+		opened, probeDue := rec.Opened(m.rules, at)
+		if id.key == k && id.write == write && opened {
 			open = append(open, id)
-			due[id.region] = rec.ProbeDue(m.rules, at)
+			due[id.region] = probeDue
 		}
 	}
 	slices.SortFunc(open, func(a, b slot) int {

@@ -7,7 +7,7 @@ import (
 )
 
 // Options configures the breaker. The zero value is on, with the defaults below; zero means the default in every field and a
-// negative value is an error. A count beyond 2,147,483,647 is taken as that.
+// negative value is an error. A count beyond 2,147,483,647 is taken as that, one of SlowWins beyond 255 as 255.
 type Options struct {
 	// Disabled switches the breaker off: nothing is counted and nothing ever opens.
 	Disabled bool
@@ -104,26 +104,27 @@ type Rules struct {
 	failures    [2]uint32 // by kind: reads, writes
 	failureRate float64
 	minRequests uint32
-	slowWins    uint32
+	slowWins    uint32 // at most 255: a record counts them in a byte
 	rateWindow  time.Duration
 	resetAfter  time.Duration
 	openFor     time.Duration
 	maxOpenFor  time.Duration
+	forgetAfter time.Duration // how long a probe may be due before the record lapses
 }
 
 // longest keeps sums of durations from overflowing; 36 years are as good as for ever.
 const longest = time.Duration(1 << 60)
 
 // Rules fills in the defaults. A negative value, which Validate refuses, counts as zero.
-func (o Options) Rules() Rules {
-	r := Rules{
+func (o Options) Rules() *Rules {
+	r := &Rules{
 		failures: [2]uint32{
 			uint32(or(o.ReadFailures, defaultReadFailures, math.MaxInt32)),
 			uint32(or(o.WriteFailures, defaultWriteFailures, math.MaxInt32)),
 		},
 		failureRate: defaultFailureRate,
 		minRequests: uint32(or(o.MinRequests, defaultMinRequests, math.MaxInt32)),
-		slowWins:    uint32(or(o.SlowWins, defaultSlowWins, math.MaxInt32)),
+		slowWins:    uint32(or(o.SlowWins, defaultSlowWins, math.MaxUint8)),
 		rateWindow:  or(o.RateWindow, defaultRateWindow, longest),
 		resetAfter:  or(o.ResetAfter, defaultResetAfter, longest),
 		openFor:     or(o.OpenFor, defaultOpenFor, longest),
@@ -133,6 +134,7 @@ func (o Options) Rules() Rules {
 		r.failureRate = o.FailureRate
 	}
 	r.openFor = min(r.openFor, r.maxOpenFor)
+	r.forgetAfter = max(r.maxOpenFor, r.resetAfter)
 	return r
 }
 

@@ -57,9 +57,10 @@ func TestOptionErrorNamesFieldAndValue(t *testing.T) {
 }
 
 func TestRulesFillInTheDefaultsOfTheDesign(t *testing.T) {
-	assert.Equal(t, Rules{
+	assert.Equal(t, &Rules{
 		failures: [2]uint32{10, 5}, failureRate: 0.9, minRequests: 100, slowWins: 5, rateWindow: time.Minute,
 		resetAfter: 5 * time.Minute, openFor: 30 * time.Second, maxOpenFor: 20 * time.Minute,
+		forgetAfter: 20 * time.Minute,
 	}, Options{}.Rules())
 
 	long := Options{OpenFor: time.Hour}.Rules()

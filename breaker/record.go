@@ -11,21 +11,22 @@ import (
 // at is the time of an event as a distance from any fixed moment, jitter a random number that lengthens an opening: 0 adds
 // nothing, 255 a quarter.
 type Record struct {
-	since       time.Duration // when the state began
-	lastFailure time.Duration // HealthyTentative: of no failure yet, when the probe succeeded
-	lastSlow    time.Duration
-	window      time.Duration // when the rate window began, if requests > 0
+	// What Route needs stands first, next to the key and so mostly in its cache line.
+	since  time.Duration // when the state began
+	probe  Token         // the probe in flight
+	state  State
+	level  uint8 // how often OpenFor has doubled
+	jitter uint8 // of this opening
+	slow   uint8 // slow wins in a row
 
 	run       uint32 // failures in a row
-	slow      uint32 // slow wins in a row
 	requests  uint32 // of the rate window; 0: there is none
 	failed    uint32 // of the rate window
 	successes uint32 // since HealthyTentative began
 
-	probe  Token // the probe in flight
-	level  uint8 // how often OpenFor has doubled
-	jitter uint8 // of this opening
-	state  State
+	lastFailure time.Duration // HealthyTentative: of no failure yet, when the probe succeeded
+	lastSlow    time.Duration
+	window      time.Duration // when the rate window began, if requests > 0
 }
 
 // State returns the state as of the last event; see Lapsed for what time alone changes.
@@ -33,7 +34,7 @@ func (r Record) State() State { return r.state }
 
 // Apply returns the record after an event at the region. Success, Failure and SlowWin count; an Unavailable region is not
 // moved by any of them, only by its probe (EndProbe) and by time.
-func (r Record) Apply(u Rules, write bool, e Event, at time.Duration, jitter uint8) (Record, Change) {
+func (r Record) Apply(u *Rules, write bool, e Event, at time.Duration, jitter uint8) (Record, Change) {
 	next := r.aged(u, at)
 	lapsed := next.state != r.state
 	cause, count := NoCause, uint32(0)
@@ -54,7 +55,7 @@ func (r Record) Apply(u Rules, write bool, e Event, at time.Duration, jitter uin
 }
 
 // succeeded ends the runs. A rate window goes on to its end, which keeps the record for that long.
-func (r Record) succeeded(u Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
+func (r Record) succeeded(u *Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
 	r.run, r.slow = 0, 0
 	r = r.counted(0, at)
 	if r.mostlyFailed(u) {
@@ -73,7 +74,7 @@ func (r Record) succeeded(u Rules, write bool, at time.Duration, jitter uint8) (
 	return r, NoCause, 0
 }
 
-func (r Record) failure(u Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
+func (r Record) failure(u *Rules, write bool, at time.Duration, jitter uint8) (Record, Cause, uint32) {
 	r = r.unwell(at)
 	r.run++
 	r.lastFailure = at
@@ -87,12 +88,12 @@ func (r Record) failure(u Rules, write bool, at time.Duration, jitter uint8) (Re
 	return r, NoCause, 0
 }
 
-func (r Record) slowWin(u Rules, at time.Duration, jitter uint8) (Record, Cause, uint32) {
+func (r Record) slowWin(u *Rules, at time.Duration, jitter uint8) (Record, Cause, uint32) {
 	r = r.unwell(at)
 	r.slow++
 	r.lastSlow = at
-	if r.slow >= r.reduced(u.slowWins) {
-		return r.opened(at, jitter), SlowWins, r.slow
+	if wins := uint32(r.slow); wins >= r.reduced(u.slowWins) {
+		return r.opened(at, jitter), SlowWins, wins
 	}
 	return r, NoCause, 0
 }
@@ -120,7 +121,7 @@ func (r Record) counted(failed uint32, at time.Duration) Record {
 
 // mostlyFailed is the rule of the rate window. It is asked after successes too: nine failures and a success, ten times, are
 // 90 % of 100.
-func (r Record) mostlyFailed(u Rules) bool {
+func (r Record) mostlyFailed(u *Rules) bool {
 	// Divided, not multiplied: 90/100 is exactly the 0.9 of the options.
 	return r.requests > 0 && r.requests >= u.minRequests && float64(r.failed)/float64(r.requests) >= u.failureRate
 }
@@ -131,7 +132,7 @@ func (r Record) opened(at time.Duration, jitter uint8) Record {
 }
 
 // threshold is how many failures in a row open a region, and how many successes make it healthy.
-func (u Rules) threshold(write bool) uint32 {
+func (u *Rules) threshold(write bool) uint32 {
 	if write {
 		return u.failures[1]
 	}
@@ -146,19 +147,20 @@ func (r Record) reduced(threshold uint32) uint32 {
 	return threshold
 }
 
-// Opened reports whether the region is to be left out.
-func (r Record) Opened(u Rules, at time.Duration) bool {
-	return r.state == Unavailable && !r.Lapsed(u, at)
-}
-
-// ProbeDue reports whether the region waits for a probe: it is opened, has been for long enough, and none is in flight.
-func (r Record) ProbeDue(u Rules, at time.Duration) bool {
-	return r.probe == 0 && r.Opened(u, at) && apart(at, r.since) >= r.OpenFor(u)
+// Opened reports whether the region is to be left out, and whether it waits for a probe: it has been out for long enough,
+// and no probe is in flight.
+func (r *Record) Opened(u *Rules, at time.Duration) (opened, probeDue bool) {
+	if r.state != Unavailable {
+		return false, false
+	}
+	due := apart(at, r.since) - r.OpenFor(u) // for how long the probe has been
+	opened = due < u.forgetAfter
+	return opened, opened && due >= 0 && r.probe == 0
 }
 
 // Claim gives the place of the probe to token, which must not be zero, if a probe is due.
-func (r Record) Claim(u Rules, token Token, at time.Duration) (Record, bool) {
-	if !r.ProbeDue(u, at) {
+func (r Record) Claim(u *Rules, token Token, at time.Duration) (Record, bool) {
+	if _, due := r.Opened(u, at); !due {
 		return r, false
 	}
 	r.probe = token
@@ -167,7 +169,7 @@ func (r Record) Claim(u Rules, token Token, at time.Duration) (Record, bool) {
 
 // EndProbe returns the record after the probe that holds token: Success makes the region tentative, Failure opens it again
 // for twice as long, anything else frees the place. Another token than the one in flight changes nothing.
-func (r Record) EndProbe(u Rules, token Token, outcome Event, at time.Duration, jitter uint8) (Record, Change) {
+func (r Record) EndProbe(u *Rules, token Token, outcome Event, at time.Duration, jitter uint8) (Record, Change) {
 	if token == 0 || r.probe != token {
 		return r, Change{From: r.state, To: r.state}
 	}
@@ -189,7 +191,7 @@ func (r Record) EndProbe(u Rules, token Token, outcome Event, at time.Duration, 
 }
 
 // doubled raises the level, until raising it makes nothing longer.
-func (r Record) doubled(u Rules) Record {
+func (r Record) doubled(u *Rules) Record {
 	if u.length(r.level) < u.maxOpenFor {
 		r.level++
 	}
@@ -197,7 +199,7 @@ func (r Record) doubled(u Rules) Record {
 }
 
 // OpenFor is how long after the opening the probe is due; 0 unless the state is Unavailable.
-func (r Record) OpenFor(u Rules) time.Duration {
+func (r *Record) OpenFor(u *Rules) time.Duration {
 	if r.state != Unavailable {
 		return 0
 	}
@@ -208,7 +210,7 @@ func (r Record) OpenFor(u Rules) time.Duration {
 }
 
 // length is OpenFor doubled level times, at most MaxOpenFor.
-func (u Rules) length(level uint8) time.Duration {
+func (u *Rules) length(level uint8) time.Duration {
 	d := u.openFor
 	for range level {
 		if d > u.maxOpenFor/2 {
@@ -220,15 +222,15 @@ func (u Rules) length(level uint8) time.Duration {
 }
 
 // Lapsed reports whether time alone has made the region healthy.
-func (r Record) Lapsed(u Rules, at time.Duration) bool {
+func (r *Record) Lapsed(u *Rules, at time.Duration) bool {
 	return r.aged(u, at).state != r.state
 }
 
 // aged returns the record as time alone has changed it: runs and windows that are over are gone, and so is the record with
 // the last of them.
-func (r Record) aged(u Rules, at time.Duration) Record {
+func (r Record) aged(u *Rules, at time.Duration) Record {
 	if r.state == Unavailable {
-		if apart(at, r.since)-r.OpenFor(u) >= max(u.maxOpenFor, u.resetAfter) {
+		if opened, _ := r.Opened(u, at); !opened {
 			return Record{}
 		}
 		return r

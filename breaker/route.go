@@ -23,11 +23,14 @@ func (s *Store) Route(k Key, write bool, now time.Time) (route Route) {
 	var since [MaxRegions]time.Duration
 	s.records.Siblings(slot{key: k, write: write}, func(id slot, rec *Record) {
 		// Equal hashes do not make equal partitions.
-		if id.key != k || id.write != write || !rec.Opened(s.rules, at) {
+		if id.key != k || id.write != write {
 			return
 		}
-		route.insert(&since, id.region, rec.since)
-		if rec.ProbeDue(s.rules, at) {
+		opened, due := rec.Opened(s.rules, at)
+		if opened {
+			route.insert(&since, id.region, rec.since)
+		}
+		if due {
 			route.Due |= 1 << id.region
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/internal/shard"
 )
 
-// limit is how many records a Store holds: one million, about 110 MB. Dropped tells when it is reached.
+// limit is how many records a Store holds: one million, about 100 MB. Dropped tells when it is reached.
 const limit = 1 << 20
 
 // slot is where a Record lives. Slots that differ in the region only are siblings: Route finds them by one lookup.
@@ -30,7 +30,7 @@ func (s slot) Hash() uint64 {
 // Store holds the records of everything that is unwell. Make one with NewStore. All methods are safe for concurrent use; none
 // blocks longer than a lock of one shard is held, none starts a goroutine, and none fails.
 type Store struct {
-	rules    Rules
+	rules    *Rules
 	disabled bool
 	records  *shard.Map[slot, Record]
 	epoch    atomic.Pointer[time.Time] // the first time the store was given; all others are kept as a distance from it

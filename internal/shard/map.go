@@ -91,7 +91,8 @@ func (m *Map[K, V]) Update(k K, f func(*V) (keep bool)) (stored bool) {
 	return true
 }
 
-// Siblings calls visit for every entry whose key hashes like k (k itself need not be there), in no order.
+// Siblings calls visit for every entry whose key hashes like k (k itself need not be there), in no order. Entries with other
+// hashes may be among them: visit has to compare keys anyway, as equal hashes do not make siblings of strangers.
 func (m *Map[K, V]) Siblings(k K, visit func(K, *V)) {
 	h := k.Hash()
 	s := m.shard(h)

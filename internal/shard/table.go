@@ -45,7 +45,7 @@ func (t *table[K, V]) find(h uint64, k K) (at uint64, pos int) {
 	}
 }
 
-// siblings calls visit for every entry whose key has the hash h.
+// siblings calls visit for every entry whose key has the hash h, and perhaps for others.
 func (t *table[K, V]) siblings(h uint64, visit func(K, *V)) {
 	if len(t.index) == 0 {
 		return
@@ -53,9 +53,8 @@ func (t *table[K, V]) siblings(h uint64, visit func(K, *V)) {
 	mask := uint64(len(t.index) - 1)
 	for i := h & mask; t.index[i] != 0; i = (i + 1) & mask {
 		if c := t.index[i]; tagged(c, h) {
-			if e := &t.entries[position(c)]; e.key.Hash() == h {
-				visit(e.key, &e.val)
-			}
+			e := &t.entries[position(c)]
+			visit(e.key, &e.val)
 		}
 	}
 }
@@ -64,7 +63,7 @@ func (t *table[K, V]) siblings(h uint64, visit func(K, *V)) {
 func (t *table[K, V]) insert(h uint64, k K, v V) {
 	n := len(t.entries)
 	if n == cap(t.entries) {
-		t.resize(n + n/8 + minEntries)
+		t.resize(n + max(n/8, minEntries))
 	}
 	if (n+1)*4 > len(t.index)*3 {
 		t.reindex(max(minCells, len(t.index)*2))
@@ -145,7 +144,7 @@ func (t *table[K, V]) shrink() {
 	case n == 0:
 		*t = table[K, V]{}
 	case cap(t.entries) > 4*minEntries && n < cap(t.entries)/4:
-		t.resize(n + n/8 + minEntries)
+		t.resize(n + max(n/8, minEntries))
 		cells := uint64(cap(t.entries)) * 4 / 3
 		t.reindex(max(minCells, 1<<bits.Len64(cells)))
 	}
