@@ -8,6 +8,7 @@ import (
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
 
@@ -16,6 +17,7 @@ import (
 type binding struct {
 	*Middleware
 	preferred regions.Names
+	budget    *hedge.Budget
 	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
 
@@ -30,6 +32,7 @@ func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *bi
 	b := &binding{
 		Middleware: m,
 		preferred:  preferred,
+		budget:     hedge.NewBudget(m.options.Hedge),
 		private:    newPrivatePipeline(o.Transport, o.Logging),
 		retry:      o.Retry,
 		told:       make(map[string]bool),

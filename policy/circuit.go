@@ -12,9 +12,10 @@ import (
 
 // circuit is what the circuit breaker knows and learns of one walk.
 type circuit struct {
-	on    bool            // the breaker has a say in this request
-	id    partition.ID    // of the request's partition; zero: not asked for yet
-	known partition.Known // how it is known
+	document bool            // the request is about items
+	on       bool            // the breaker has a say in this request
+	id       partition.ID    // of the request's partition; zero: not asked for yet
+	known    partition.Known // how it is known
 
 	// What was counted before the range of a logical key was learned: it waits
 	// for the range, so that all keys of a sick range share their count.
@@ -35,7 +36,7 @@ type counted struct {
 // there is another region to read from, and writes where another region takes
 // them. A write on a single-write account has no other place to go.
 func (w *walk) breakable() bool {
-	if w.info.Resource != request.ResDocument || w.endpoint.options.Breaker.Disabled {
+	if !w.circuit.document || w.endpoint.options.Breaker.Disabled {
 		return false
 	}
 	t := w.view.Topology()
@@ -172,7 +173,7 @@ func (w *walk) learnRange(response *http.Response) {
 // wantRanges asks for the ranges of a container that is used for the first time.
 func (w *walk) wantRanges(now time.Time) {
 	account := w.endpoint.account
-	if w.info.Resource == request.ResDocument && account.partitions.mapOf(w.info.ContainerLink) == nil {
+	if w.circuit.document && account.partitions.mapOf(w.info.ContainerLink) == nil {
 		account.loader.want(w.info.ContainerLink, now)
 	}
 }

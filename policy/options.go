@@ -10,6 +10,7 @@ import (
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
@@ -37,6 +38,10 @@ type Options struct {
 
 	// Breaker configures the per-partition circuit breaker, which is on by default.
 	Breaker breaker.Options
+
+	// Hedge configures hedging, which is on by default for reads.
+	// hedge.With and hedge.Off change it for a request.
+	Hedge hedge.Options
 
 	// Telemetry says where spans, metrics and log lines go.
 	Telemetry telemetry.Options
@@ -94,16 +99,27 @@ func (o Options) validate() error {
 	if o.Retry.AttemptTimeout < 0 {
 		return &OptionError{"Retry.AttemptTimeout", o.Retry.AttemptTimeout.String(), "must not be negative"}
 	}
-	return breakerError(o.Breaker.Validate())
+	if err := o.Breaker.Validate(); err != nil {
+		return optionError("Breaker.", err)
+	}
+	if err := o.Hedge.Validate(); err != nil {
+		return optionError("Hedge.", err)
+	}
+	return nil
 }
 
-// breakerError puts the breaker's error in the words of ours.
-func breakerError(err error) error {
-	var e *breaker.OptionError
-	if errors.As(err, &e) {
-		return &OptionError{"Breaker." + e.Field, e.Value, e.Rule}
+// optionError puts the error of a part's options in the words of ours.
+func optionError(prefix string, err error) error {
+	var ofBreaker *breaker.OptionError
+	var ofHedge *hedge.OptionError
+	switch {
+	case errors.As(err, &ofBreaker):
+		return &OptionError{prefix + ofBreaker.Field, ofBreaker.Value, ofBreaker.Rule}
+	case errors.As(err, &ofHedge):
+		return &OptionError{prefix + ofHedge.Field, ofHedge.Value, ofHedge.Rule}
+	default:
+		return err
 	}
-	return err
 }
 
 func validateNames(field string, names []string) error {

@@ -33,6 +33,9 @@ func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer w.release()
+	if r := w.raced(); r != nil {
+		return r.run()
+	}
 	return w.run()
 }
 

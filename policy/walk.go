@@ -7,6 +7,7 @@ import (
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
@@ -22,7 +23,10 @@ type walk struct {
 	view    *regions.View
 	kind    kind
 	list    regions.List  // the applicable regions, in the order to ask them
-	visited regions.Set   // regions that were asked
+	never   regions.Set   // those of them that are there as a last resort only: excluded, or opened
+	claims  hedge.Claims  // regions that the walk or its hedges have asked
+	visited regions.Set   // regions that the walk has asked
+	began   time.Time
 	rule    regions.Rule  // that made the list
 	trial   regions.Index // the unwell region that this request is let through to
 
@@ -55,8 +59,9 @@ func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error
 		return nil, err
 	}
 	w := &walk{operation: o, request: req, body: b, trial: regions.None, reason: telemetry.Initial}
-	w.circuit.probed = regions.None
-	w.plan(v, time.Now())
+	w.circuit.document, w.circuit.probed = o.info.Resource == request.ResDocument, regions.None
+	w.began = time.Now()
+	w.plan(v, w.began)
 	w.limit = o.endpoint.options.Retry.MaxAttempts
 	if w.limit == 0 {
 		readable := v.Topology().Readable()
@@ -72,14 +77,15 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 	w.view, w.kind = v, kindOf(w.info, v.Topology())
 	w.circuit.on = w.breakable()
 	excluded := v.ExcludedFor(w.request.Raw().Context())
+	opened := w.opened(excluded, now)
 	p := v.Plan(regions.Route{
 		Write:       w.info.Write(),
 		Metadata:    w.info.Metadata(),
 		Excluded:    excluded,
-		Unavailable: w.opened(excluded, now),
+		Unavailable: opened,
 		Override:    regions.None,
 	})
-	w.list = p.Regions
+	w.list, w.never = p.Regions, excluded|opened.Set()
 	if w.list.Len() > 1 {
 		w.list, w.trial = w.endpoint.account.order(p.Regions, w.kind.write(), now)
 	}
@@ -93,6 +99,7 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 // run asks one region after the other until there is an answer for the caller.
 func (w *walk) run() (*http.Response, error) {
 	region := w.list.First()
+	w.claims.Claim(region)
 	for {
 		a := w.attempt(region)
 		w.apply(a)
@@ -180,15 +187,11 @@ func (w *walk) nextRegion() (regions.Index, bool) {
 	if w.attempts >= w.limit {
 		return regions.None, false
 	}
-	for r := range w.list.All() {
-		if !w.visited.Has(r) {
-			if w.reason == telemetry.Initial {
-				w.reason = telemetry.NextRegion
-			}
-			return r, true
-		}
+	r, ok := w.claims.Next(w.list, w.list.Set())
+	if ok && w.reason == telemetry.Initial {
+		w.reason = telemetry.NextRegion
 	}
-	return regions.None, false
+	return r, ok
 }
 
 // askWriteRegion follows a 404/1002 on a single-write account: only the write
@@ -207,25 +210,36 @@ func (w *walk) askWriteRegion(from regions.Index) (regions.Index, bool) {
 	for r := range readable.All() {
 		w.list.Append(r)
 	}
-	w.visited = w.visited.Without(t.Primary())
+	if w.visited.Has(t.Primary()) && w.attempts < w.limit {
+		return t.Primary(), true // once more, but now as the hub
+	}
 	return w.nextRegion()
 }
 
-// finish is the answer for the caller: the last one, or the first when every
-// further region only refused (403/3). What azcosmos or azcore would repeat
-// goes up as a terminal error.
-func (w *walk) finish() (*http.Response, error) {
-	a := w.last
+// answer is the one for the caller: the last one, or the first when every
+// further region only refused (403/3).
+func (w *walk) answer() answer {
 	if w.answers > 1 && w.refusals == w.answers-1 {
-		a = w.first
+		return w.first
 	}
+	return w.last
+}
+
+// finish returns the answer for the caller.
+func (w *walk) finish() (*http.Response, error) {
+	a := w.answer()
 	w.endMetadata(a)
-	switch {
-	case w.request.Raw().Context().Err() != nil && a.err != nil:
+	if a.err != nil && w.request.Raw().Context().Err() != nil {
 		return nil, a.err
-	case a.verdict.action == deliverRaw, a.response != nil && a.verdict.signal == success:
-		return a.response, nil
-	default:
-		return nil, &terminalError{response: a.response, cause: a.err}
 	}
+	return deliverAnswer(a)
+}
+
+// deliverAnswer returns an answer as it is when nobody repeats it, and as a
+// terminal error when azcosmos or azcore would.
+func deliverAnswer(a answer) (*http.Response, error) {
+	if a.response != nil && (a.verdict.action == deliverRaw || a.verdict.signal == success) {
+		return a.response, nil
+	}
+	return nil, &terminalError{response: a.response, cause: a.err}
 }

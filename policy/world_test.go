@@ -37,6 +37,7 @@ type setup struct {
 	preferred []string // of the azcosmos client
 	endpoint  string   // of the azcosmos client; default: the global one
 	plain     bool     // without our policies
+	hedged    bool     // with hedging; most tests are about the walk alone
 	change    func(*azcosmos.ClientOptions)
 }
 
@@ -69,6 +70,7 @@ func newWorld(t *testing.T, s setup) *world {
 	w := &world{T: t, store: gateway.NewStore()}
 	w.store.CreateContainer("db", "items", "/pk")
 	s.gateway.Upstream = w.store
+	s.policy.Hedge.Disabled = s.policy.Hedge.Disabled || !s.hedged
 	w.Gateway = gateway.New(s.gateway)
 	ha, err := policy.New(s.policy)
 	require.NoError(t, err)

@@ -135,6 +135,9 @@ func (t *Topology) PartitionFailover() *bool { return copyFlag(t.failover) }
 // HedgingDisabled returns what the account last said about disabling hedging; nil if it never did.
 func (t *Topology) HedgingDisabled() *bool { return copyFlag(t.noHedge) }
 
+// HedgingForbidden reports whether the account says that nobody may hedge.
+func (t *Topology) HedgingForbidden() bool { return t.noHedge != nil && *t.noHedge }
+
 // Known returns the regions the account has, readable or writable.
 func (t *Topology) Known() Set { return t.known }
 

@@ -3,7 +3,9 @@ package telemetry
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -38,10 +40,13 @@ type Result struct {
 }
 
 // OperationSpan is the span of an operation in flight. A nil one records
-// nothing; all methods may be called on it. It is used by one goroutine at a time.
+// nothing; all methods may be called on it. It is safe for concurrent use: an
+// operation and its hedges share it.
 type OperationSpan struct {
-	tracer    trace.Tracer
-	span      trace.Span
+	tracer trace.Tracer
+	span   trace.Span
+
+	mutex     sync.Mutex // guards contacted
 	contacted []string
 }
 
@@ -98,6 +103,20 @@ func (s *OperationSpan) Planned(applicable []string, rule string) {
 	s.span.SetAttributes(AttrApplicableRegions.StringSlice(applicable), AttrRule.String(rule))
 }
 
+// HedgeWithheld tells why the operation, or one hedge of it, was not hedged.
+func (s *OperationSpan) HedgeWithheld(reason string) {
+	if s != nil {
+		s.span.SetAttributes(AttrHedgeWithheld.String(reason))
+	}
+}
+
+// Raced tells how the race between the walk and its hedges ended.
+func (s *OperationSpan) Raced(state string) {
+	if s != nil {
+		s.span.SetAttributes(AttrHedge.String(state))
+	}
+}
+
 // AttemptSpan is the span of an attempt in flight. A nil one records nothing.
 type AttemptSpan struct{ span trace.Span }
 
@@ -107,7 +126,9 @@ func (s *OperationSpan) StartAttempt(ctx context.Context, a Attempt) (context.Co
 	if s == nil {
 		return ctx, nil
 	}
+	s.mutex.Lock()
 	s.contacted = append(s.contacted, a.Region)
+	s.mutex.Unlock()
 	attributes := append([]attribute.KeyValue{AttrRegion.String(a.Region), AttrReason.String(string(a.Reason))}, server(a.Host)...)
 	ctx, span := s.tracer.Start(ctx, "attempt "+a.Region, trace.WithAttributes(attributes...), trace.WithTimestamp(a.At))
 	return ctx, &AttemptSpan{span}
@@ -139,7 +160,10 @@ func (s *OperationSpan) End(r Result) {
 	if s == nil {
 		return
 	}
-	s.span.SetAttributes(semconv.AzureCosmosDBOperationContactedRegions(s.contacted...))
+	s.mutex.Lock()
+	contacted := slices.Clone(s.contacted)
+	s.mutex.Unlock()
+	s.span.SetAttributes(semconv.AzureCosmosDBOperationContactedRegions(contacted...))
 	end(s.span, r)
 }
 

@@ -1,0 +1,235 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+)
+
+// race is an operation that may be hedged. The first leg is the walk, on the
+// caller's goroutine; a timer starts the hedges, which share nothing with the
+// walk but the regions that were asked and what the mutex guards.
+type race struct {
+	walk       *walk
+	caller     context.Context
+	original   *http.Request // nobody changes it while the race is on: hedges are copies of it
+	list       regions.List
+	candidates regions.Set
+	loses      context.CancelFunc // ends the first leg
+
+	mutex  sync.Mutex // guards what follows
+	state  hedge.Race
+	timer  *time.Timer
+	won    answer             // of the hedge that won
+	hedged context.Context    // of the hedges; nil before the first
+	cancel context.CancelFunc // ends them
+	over   chan struct{}      // closed at the end, made when the first leg has to wait for it
+}
+
+// raced prepares the race of an operation that may be hedged, nil when it may not.
+func (w *walk) raced() *race {
+	given, some := hedge.FromContext(w.request.Raw().Context())
+	options := w.endpoint.options.Hedge.Merge(given, some)
+	if options.Disabled {
+		return nil
+	}
+	candidates := hedge.Candidates(w.list, w.never)
+	query := hedge.Query{
+		Document:        w.circuit.document,
+		Write:           w.kind.write(),
+		MultiWrite:      w.kind == multiWriteWrite || w.kind == multiWriteRead,
+		AccountDisabled: w.view.Topology().HedgingForbidden(),
+		Candidates:      candidates.Len(),
+	}
+	caller := w.request.Raw().Context()
+	until, bounded := caller.Deadline()
+	schedule, reason := hedge.Plan(options, query, w.began, until, bounded)
+	if reason != hedge.ReasonNone {
+		w.span.HedgeWithheld(reason.String())
+		return nil
+	}
+	return &race{
+		walk: w, caller: caller, original: w.request.Raw(),
+		list: w.list, candidates: candidates, state: hedge.MakeRace(schedule),
+	}
+}
+
+// run runs the walk under a context that a winning hedge can end, and returns
+// the first final answer, or the walk's when there is none.
+func (r *race) run() (*http.Response, error) {
+	ctx, loses := context.WithCancel(r.caller)
+	defer loses()
+	r.loses = loses
+	r.walk.detach(ctx)
+	wait, _ := r.state.Next(time.Now())
+	r.mutex.Lock()
+	r.timer = time.AfterFunc(wait, r.tick)
+	r.mutex.Unlock()
+	defer r.end()
+	response, err := r.walk.run()
+	return r.decide(response, err)
+}
+
+// detach gives the walk a request of its own: the original stays as it is, for
+// hedges to copy. Header values are never changed in place, so the map is
+// enough.
+func (w *walk) detach(ctx context.Context) {
+	w.request = w.request.WithContext(ctx)
+	raw := w.request.Raw()
+	url, header := *raw.URL, make(http.Header, len(raw.Header)+2)
+	for name, values := range raw.Header {
+		header[name] = values
+	}
+	raw.URL, raw.Header = &url, header
+}
+
+// end stops the timer and the legs that are still in flight.
+func (r *race) end() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.timer.Stop()
+	r.state.Stop(false) // after a panic of the walk; otherwise it is over
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// tick starts the hedges that are due.
+func (r *race) tick() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.caller.Err() != nil {
+		return
+	}
+	for r.state.Tick(time.Now()) == hedge.Start {
+		r.move(hedge.Start)
+	}
+	if wait, more := r.state.Next(time.Now()); more {
+		r.timer.Reset(wait)
+	}
+}
+
+// move does what the race asks for. The caller holds the mutex.
+func (r *race) move(m hedge.Move) {
+	for m == hedge.Start {
+		m = r.start()
+	}
+	if r.state.Over() && r.over != nil {
+		close(r.over)
+		r.over = nil
+	}
+}
+
+// start sends the next hedge to the first candidate that nobody has asked. The
+// caller holds the mutex.
+func (r *race) start() hedge.Move {
+	budget := r.walk.endpoint.budget
+	if !budget.Acquire() {
+		r.walk.span.HedgeWithheld(hedge.ReasonBudget.String())
+		return r.state.Withheld(hedge.ReasonBudget)
+	}
+	region, ok := r.walk.claims.Next(r.list, r.candidates)
+	if !ok {
+		budget.Release()
+		r.walk.span.HedgeWithheld(hedge.ReasonNoRegion.String())
+		return r.state.Withheld(hedge.ReasonNoRegion)
+	}
+	if r.hedged == nil {
+		r.hedged, r.cancel = context.WithCancel(r.caller)
+	}
+	leg := hedgeLeg{
+		race: r, number: r.state.Sent(), region: region,
+		request: newPrivateRequest(r.original, r.walk.body),
+	}
+	go leg.run(r.hedged)
+	return hedge.Wait
+}
+
+// ended notes the answer of a hedge.
+func (r *race) ended(leg int, a answer) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.caller.Err() != nil {
+		return
+	}
+	m := r.state.Ended(leg, a.final())
+	if m == hedge.Return && r.state.Winner() == leg {
+		r.won = a
+		r.loses()
+		r.cancel()
+	}
+	r.move(m)
+}
+
+// final reports whether an answer ends the race.
+func (a answer) final() bool { return a.response != nil && hedge.Final(a.outcome.status, a.outcome.sub) }
+
+// decide returns the answer for the caller once the first leg has ended.
+func (r *race) decide(response *http.Response, err error) (*http.Response, error) {
+	r.mutex.Lock()
+	if r.caller.Err() == nil {
+		r.move(r.state.Ended(hedge.First, r.walk.answer().final()))
+	}
+	if over := r.wait(); over != nil {
+		r.mutex.Unlock()
+		select {
+		case <-over:
+		case <-r.caller.Done():
+		}
+		r.mutex.Lock()
+	}
+	defer r.mutex.Unlock()
+	return r.settle(response, err)
+}
+
+// wait returns what to wait for while hedges are in flight, nil when the race
+// is over. The caller holds the mutex.
+func (r *race) wait() <-chan struct{} {
+	if r.state.Over() || r.caller.Err() != nil {
+		return nil
+	}
+	r.over = make(chan struct{})
+	return r.over
+}
+
+// settle ends the race and returns the winner's answer. The caller holds the mutex.
+func (r *race) settle(response *http.Response, err error) (*http.Response, error) {
+	if cause := r.caller.Err(); cause != nil && !r.state.Over() {
+		r.state.Stop(errors.Is(cause, context.DeadlineExceeded))
+	}
+	w := r.walk
+	w.span.Raced(r.state.State().String())
+	if r.state.Winner() == hedge.First {
+		w.pointTo(r.original, w.last.region)
+		return response, err
+	}
+	w.pointTo(r.original, r.won.region)
+	if r.state.Slow() {
+		w.countSlowWin(r.won)
+	}
+	return deliverAnswer(r.won)
+}
+
+// pointTo leaves on the caller's request the host that answered, where azcosmos
+// looks for it.
+func (w *walk) pointTo(raw *http.Request, region regions.Index) {
+	host := w.view.Topology().Host(region)
+	raw.URL.Host, raw.Host = host, host
+}
+
+// countSlowWin tells the breaker that a hedge won against the region that the
+// first leg was waiting for.
+func (w *walk) countSlowWin(won answer) {
+	if !w.circuit.on {
+		return
+	}
+	w.partition()
+	w.learnRange(won.response)
+	w.circuit.waiting = append(w.circuit.waiting, counted{w.last.region, breaker.SlowWin, time.Now()})
+}
