@@ -30,8 +30,10 @@ func TestEligible(t *testing.T) {
 		{"off comes before all", Options{Disabled: true}, Query{AccountDisabled: true}, ReasonOff},
 		{"the account", Options{}, with(func(q *Query) { q.AccountDisabled = true }), ReasonAccount},
 		{
-			"the account beats every option", Options{Writes: true, Threshold: 1, MaxHedges: 5},
-			Query{Document: true, Write: true, MultiWrite: true, AccountDisabled: true, Candidates: 9}, ReasonAccount,
+			"the account beats every option",
+			Options{Writes: true, Threshold: 1, MaxHedges: 5},
+			Query{Document: true, Write: true, MultiWrite: true, AccountDisabled: true, Candidates: 9},
+			ReasonAccount,
 		},
 		{"metadata", Options{}, with(func(q *Query) { q.Document = false }), ReasonMetadata},
 		{"a metadata write", Options{Writes: true}, Query{Write: true, MultiWrite: true, Candidates: 1}, ReasonMetadata},
