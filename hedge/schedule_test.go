@@ -113,7 +113,7 @@ func TestSchedule(t *testing.T) {
 
 func TestSchedulePlaces(t *testing.T) {
 	tests := []struct{ hedges, candidates, want int }{
-		{0, 3, 3}, {0, 0, 0}, {0, -1, 0}, {1, 3, 1}, {5, 3, 3}, {-1, 3, 3}, {0, 1000, 63}, {1 << 40, 1 << 40, 63}, {1, 0, 0},
+		{0, 3, 3}, {0, 0, 0}, {0, -1, 0}, {1, 3, 1}, {5, 3, 3}, {-1, 3, 3}, {0, 1000, 63}, {math.MaxInt, math.MaxInt, 63}, {1, 0, 0},
 	}
 	for _, tt := range tests {
 		s := MakeSchedule(Options{MaxHedges: tt.hedges}, epoch, ms, tt.candidates)
