@@ -189,7 +189,7 @@ func TestHealthTrialWithoutVerdict(t *testing.T) {
 				got, _ := w.do(w.Context(), read)
 				require.Equal(w, "200", got)
 			})
-			w.expectWith(ctx, read, "cancelled", "A B", time.Second) // B: the other one, while the trial was in flight
+			w.expectWith(ctx, alone(read), "cancelled", "A B", time.Second) // B: the other one, while the trial was in flight
 			w.expect(read, "200", "A", 0)
 		})
 	})

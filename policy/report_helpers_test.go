@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/azcosmos-ha/azcosmos-ha/policy"
 )
@@ -94,6 +95,13 @@ var (
 	itemReads  = []named{{"read", read}, {"query", query}, {"readMany", readMany}, {"changeFeed", changeFeed}}
 	itemWrites = []named{{"create", create}, {"upsert", upsert}, {"replace", replace}, {"patch", patch}, {"batch", batch}, {"delete", remove}}
 )
+
+// alone is a call without hedges, for tests of the walk that take long.
+func alone(c call) call {
+	return func(ctx context.Context, container *azcosmos.ContainerClient) (*http.Response, error) {
+		return c(hedge.Off(ctx), container)
+	}
+}
 
 // data is the regions of the requests on items, as letters.
 func (w *world) data() string { return lettersOf(w.Regions(nil)) }
