@@ -39,14 +39,15 @@ func (s *Store) Apply(a Account, now time.Time) []Change {
 func (s *Store) sweep(a *account, cause Cause, now time.Time) []Change {
 	var changes []Change
 	s.records.DeleteFunc(func(k Key, rec *record) bool {
-		from := rec.override
+		from, at := rec.override, rec.at
 		if cause == ByTopology {
 			rec.keep(&a.Account)
 			rec.lapse(a.clock(now), s.limits)
-		} else if rec.at <= a.epoch {
+		} else if at <= a.epoch {
 			*rec = record{}
 		}
 		if from != rec.override {
+			s.bury(k, at)
 			changes = append(changes, Change{Key: k, From: from.index(), To: rec.override.index(), Cause: cause})
 		}
 		return rec.blank()

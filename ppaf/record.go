@@ -8,7 +8,7 @@ import "github.com/azcosmos-ha/azcosmos-ha/regions"
 // Times are milliseconds of the store's clock, which folds over after 49 days. Differences are taken modulo that; they
 // may be slightly negative, since another goroutine can have looked at the clock later.
 type record struct {
-	at    Token                      // of the attempt that confirmed the override last
+	at    Token                      // of the attempt that confirmed the override last; 0 if there is none
 	times [maxTimeouts]uint32        // of the latest timeouts, oldest first
 	from  [maxTimeouts]regions.Index // where they happened
 	since uint32                     // of the last timeout in the slow region
@@ -106,7 +106,7 @@ func (r *record) keep(a *Account) {
 		r.slow = 0
 	}
 	if !a.admits(r.override.index()) {
-		r.override = 0
+		r.override, r.at = 0, 0
 	}
 	if !known.Has(r.hub.index()) || (r.override == 0 && r.hub.is(a.Primary)) {
 		r.hub = 0

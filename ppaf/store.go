@@ -195,8 +195,7 @@ func (s *Store) confirmed(k Key, r regions.Index, t Token) (Change, bool) {
 func (s *Store) timedOut(k Key, r regions.Index, t Token, now time.Time) (Change, bool) {
 	tripped := false
 	stored := s.change(k, t, func(rec *record, a *account) {
-		confirmed := rec.override.is(r) && t < rec.at || r == a.Primary && t < s.floor(k)
-		if !confirmed && a.regions().Has(r) {
+		if t >= max(rec.at, s.floor(k)) && a.regions().Has(r) {
 			tripped = rec.timedOut(r, a.clock(now), s.limits)
 		}
 	})
