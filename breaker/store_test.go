@@ -109,6 +109,17 @@ func TestAllSixtyFourRegionsInOrder(t *testing.T) {
 	}
 }
 
+func TestOpenedAtOnceAreInTheOrderOfTheirIndex(t *testing.T) {
+	for range 20 {
+		s := newStore(Options{ReadFailures: 1}, 100, steady)
+		for _, r := range []Region{5, 3, 9, 0, 7} {
+			s.Record(p1, r, false, Failure, started)
+		}
+		route := s.Route(p1, false, started)
+		require.Equal(t, []Region{0, 3, 5, 7, 9}, route.Opened[:route.Count])
+	}
+}
+
 // TestOneHundredClaimOneProbe has a hundred goroutines ask at once, again and again.
 func TestOneHundredClaimOneProbe(t *testing.T) {
 	s := newStore(Options{}, 1000, steady)
@@ -219,6 +230,24 @@ func TestLapseBoundsItsWork(t *testing.T) {
 
 	s.Lapse(started.Add(-time.Hour), nil)
 	assert.Less(t, s.Len(), again, "a clock that jumps backwards does not stop it")
+}
+
+func TestLapseGoesOnWhileRequestsAreFrequent(t *testing.T) {
+	s := newStore(Options{}, 100, steady)
+	for i := range uint64(50) {
+		s.Record(Key{1, i}, west, false, Failure, started)
+	}
+	now := started.Add(4*time.Minute + 50*time.Second) // ten seconds before they lapse
+	for end := now.Add(2 * sweepRound); now.Before(end); now = now.Add(10 * time.Millisecond) {
+		s.Lapse(now, nil)
+	}
+	assert.True(t, s.Empty(), "%d left", s.Len())
+}
+
+func TestTokensSkipZero(t *testing.T) {
+	s := newStore(Options{}, 100, steady)
+	s.tokens.Store(1<<32 - 2)
+	assert.Equal(t, []Token{1<<32 - 1, 1}, []Token{s.nextToken(), s.nextToken()})
 }
 
 func TestStateOfAnEntry(t *testing.T) {
