@@ -48,9 +48,15 @@ func TestEnabled(t *testing.T) {
 		flag *bool
 		want bool
 	}{
-		{FromAccount, nil, false}, {FromAccount, &no, false}, {FromAccount, &yes, true},
-		{On, nil, true}, {On, &no, true}, {On, &yes, true},
-		{Off, nil, false}, {Off, &no, false}, {Off, &yes, false},
+		{FromAccount, nil, false},
+		{FromAccount, &no, false},
+		{FromAccount, &yes, true},
+		{On, nil, true},
+		{On, &no, true},
+		{On, &yes, true},
+		{Off, nil, false},
+		{Off, &no, false},
+		{Off, &yes, false},
 		{Mode(9), &yes, false},
 	} {
 		assert.Equal(t, tc.want, Options{Mode: tc.mode}.Enabled(tc.flag), "%v", tc.mode)

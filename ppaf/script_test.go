@@ -157,7 +157,7 @@ func (w *world) request(args []string) request {
 		field, value, _ := strings.Cut(arg, "=")
 		switch field {
 		case "exclude":
-			for _, r := range strings.Split(value, ",") {
+			for r := range strings.SplitSeq(value, ",") {
 				q.excluded = q.excluded.With(region(r))
 			}
 		case "deadline":

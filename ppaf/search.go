@@ -16,11 +16,11 @@ var electionPauses = [...]time.Duration{time.Second, 2 * time.Second}
 type Action uint8
 
 const (
-	// Stop: the attempt's answer is the last one.
+	// Stop means: the attempt's answer is the last one.
 	Stop Action = iota
-	// Ask the next candidate at once.
+	// Ask means: ask the next candidate at once.
 	Ask
-	// Again: nobody took the write in this round, but the service is electing. Wait, look up the partition's start
+	// Again means: nobody took the write in this round, but the service is electing. Wait, look up the partition's start
 	// anew (another write may have found the region), and begin another round with [Search.Round].
 	Again
 )

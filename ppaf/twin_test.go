@@ -288,8 +288,10 @@ func run(t *testing.T, data []byte) {
 			flights = append(flights, flight{r, w.last})
 			flights = flights[max(0, len(flights)-8):]
 		default:
-			a := [...]Answer{Confirmed, TimedOut, TimedOut, TimedOut, Refused, Other, NotSent, NoAnswer,
-				Confirmed, Unavailable, TimedOut, TimedOut, Confirmed, TimedOut, TimedOut, TimedOut}[op/16]
+			a := [...]Answer{
+				Confirmed, TimedOut, TimedOut, TimedOut, Refused, Other, NotSent, NoAnswer,
+				Confirmed, Unavailable, TimedOut, TimedOut, Confirmed, TimedOut, TimedOut, TimedOut,
+			}[op/16]
 			w.observe(k, f.region, f.token, a, now, s.Empty())
 			s.Observe(k, f.region, f.token, a, now)
 		}
