@@ -12,6 +12,7 @@ import (
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
+	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
@@ -24,6 +25,7 @@ type account struct {
 	topology   atomic.Pointer[regions.Topology]
 	health     atomic.Pointer[regions.Health]
 	breaker    *breaker.Store
+	ppaf       *ppaf.Store
 	partitions *partitions
 	loader     loader
 
@@ -43,6 +45,7 @@ func newAccount(m *Middleware, host string) *account {
 		middleware: m,
 		host:       host,
 		breaker:    breaker.NewStore(m.options.Breaker),
+		ppaf:       ppaf.NewStore(m.options.Failover),
 		partitions: newPartitions(host),
 	}
 	a.loader.account = a
@@ -68,11 +71,13 @@ func (a *account) learn(response *http.Response) error {
 		return err
 	}
 	if before != nil && after.Equal(before) {
+		a.applyFailover(before)
 		return nil
 	}
 	a.topology.Store(after)
 	a.changed = time.Now()
 	a.forgetRegions(before, after)
+	a.applyFailover(after)
 	a.middleware.observer.TopologyChanged(telemetry.Topology{
 		Account:    a.host,
 		Readable:   names(after, after.Readable()),
@@ -81,6 +86,19 @@ func (a *account) learn(response *http.Response) error {
 		Ignored:    after.Dropped(),
 	})
 	return nil
+}
+
+// applyFailover lets failover follow the topology. The caller holds the mutex.
+func (a *account) applyFailover(t *regions.Topology) {
+	changes := a.ppaf.Apply(ppaf.Account{
+		Primary:    t.Primary(),
+		Readable:   t.Readable(),
+		MultiWrite: t.MultiWrite(),
+		Flag:       t.PartitionFailover(),
+	}, time.Now())
+	for _, c := range changes {
+		a.tellFailover(c)
+	}
 }
 
 // forgetRegions drops what is known of regions that have left the account:

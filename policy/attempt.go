@@ -12,12 +12,16 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // attempt sends the request to one region and judges what comes back.
 func (w *walk) attempt(r regions.Index) answer {
 	w.visited = w.visited.With(r)
 	w.attempts++
+	if w.failover.on || w.reason == telemetry.Session {
+		w.failover.token = w.endpoint.account.ppaf.Begin(r)
+	}
 	raw := w.request.Raw()
 	host := w.view.Topology().Host(r)
 	// On the original request, whatever is sent: azcosmos marks what it sees there.

@@ -8,6 +8,7 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // circuit is what the circuit breaker knows and learns of one walk.
@@ -93,8 +94,16 @@ func (w *walk) beginProbe(r regions.Index, now time.Time) bool {
 	return true
 }
 
-// count tells the breaker how an attempt went. What is healthy costs one load.
+// count tells the breaker, or failover, how an attempt went. What is healthy
+// costs one load.
 func (w *walk) count(a answer) {
+	switch {
+	case w.failover.on:
+		w.noteFailover(a)
+		return
+	case w.reason == telemetry.Session && w.kind == singleWriteRead:
+		w.noteHub(a)
+	}
 	b := w.endpoint.account.breaker
 	event := eventOf(a.verdict.signal)
 	if !w.circuit.on || event == breaker.Abandoned || (event == breaker.Success && b.Empty() && w.circuit.waiting == nil) {

@@ -3,6 +3,8 @@ package policy
 import (
 	"net/http"
 	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
 )
 
 // kind is what a request is to its account. It decides, with the outcome of an
@@ -173,6 +175,38 @@ func judgeGone(k kind, sub int) verdict {
 		return verdict{action: deliverRaw, forgetRanges: true}
 	default:
 		return verdict{action: notCarriedOut(k), signal: failure}
+	}
+}
+
+// failoverAnswer is the last column of the table: what an attempt of a write
+// says about the write region of its partition.
+func failoverAnswer(o outcome) ppaf.Answer {
+	switch v := judge(singleWriteWrite, o, false); {
+	case o.fault != answered:
+		return failoverFault(o)
+	case o.status == http.StatusForbidden && o.sub == subWriteForbidden:
+		return ppaf.Refused
+	case v.signal == success:
+		return ppaf.Confirmed
+	case o.status == http.StatusForbidden, o.status == http.StatusServiceUnavailable,
+		o.status == http.StatusGone && v.signal == failure, o.status == http.StatusTooManyRequests && v.signal == failure:
+		return ppaf.Unavailable
+	case o.status == http.StatusRequestTimeout && v.signal == failure,
+		o.status == http.StatusBadGateway, o.status == http.StatusGatewayTimeout:
+		return ppaf.TimedOut
+	default:
+		return ppaf.Other
+	}
+}
+
+func failoverFault(o outcome) ppaf.Answer {
+	switch {
+	case o.fault == notSent:
+		return ppaf.NotSent
+	case o.fault == maybeSent, o.fault == deadline && !o.brief:
+		return ppaf.TimedOut
+	default:
+		return ppaf.NoAnswer
 	}
 }
 

@@ -21,6 +21,8 @@ type observer interface {
 	RangesLoaded(account string, err error)
 	// BreakerChanged tells a transition of the circuit breaker.
 	BreakerChanged(c telemetry.BreakerChange)
+	// FailoverChanged tells a change of a partition's write region.
+	FailoverChanged(c telemetry.FailoverChange)
 	// StartProbe begins the span of a shadow probe: one of its own, linked to
 	// the operation that it copies.
 	StartProbe(ctx context.Context, o telemetry.OperationStart, a telemetry.Attempt) (context.Context, *telemetry.AttemptSpan)

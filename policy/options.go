@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
+	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
@@ -38,6 +40,10 @@ type Options struct {
 
 	// Breaker configures the per-partition circuit breaker, which is on by default.
 	Breaker breaker.Options
+
+	// Failover configures per-partition automatic failover, which follows the
+	// account's flag by default.
+	Failover ppaf.Options
 
 	// Hedge configures hedging, which is on by default for reads.
 	// hedge.With and hedge.Off change it for a request.
@@ -82,7 +88,11 @@ type OptionError struct {
 
 // Error names the field, the value and the rule.
 func (e *OptionError) Error() string {
-	return fmt.Sprintf("azcosmos-ha: policy.Options.%s %s, got %#v", e.Field, e.Reason, e.Value)
+	value := fmt.Sprint(e.Value)
+	if text, ok := e.Value.(string); ok {
+		value = strconv.Quote(text)
+	}
+	return fmt.Sprintf("azcosmos-ha: policy.Options.%s %s, got %s", e.Field, e.Reason, value)
 }
 
 // validate returns the first rule that the options break.
@@ -97,10 +107,13 @@ func (o Options) validate() error {
 		return &OptionError{"Retry.MaxAttempts", o.Retry.MaxAttempts, "must not be negative"}
 	}
 	if o.Retry.AttemptTimeout < 0 {
-		return &OptionError{"Retry.AttemptTimeout", o.Retry.AttemptTimeout.String(), "must not be negative"}
+		return &OptionError{"Retry.AttemptTimeout", o.Retry.AttemptTimeout, "must not be negative"}
 	}
 	if err := o.Breaker.Validate(); err != nil {
 		return optionError("Breaker.", err)
+	}
+	if err := o.Failover.Validate(); err != nil {
+		return optionError("Failover.", err)
 	}
 	if err := o.Hedge.Validate(); err != nil {
 		return optionError("Hedge.", err)
@@ -111,10 +124,13 @@ func (o Options) validate() error {
 // optionError puts the error of a part's options in the words of ours.
 func optionError(prefix string, err error) error {
 	var ofBreaker *breaker.OptionError
+	var ofFailover *ppaf.OptionError
 	var ofHedge *hedge.OptionError
 	switch {
 	case errors.As(err, &ofBreaker):
 		return &OptionError{prefix + ofBreaker.Field, ofBreaker.Value, ofBreaker.Rule}
+	case errors.As(err, &ofFailover):
+		return &OptionError{prefix + ofFailover.Field, ofFailover.Value, ofFailover.Rule}
 	case errors.As(err, &ofHedge):
 		return &OptionError{prefix + ofHedge.Field, ofHedge.Value, ofHedge.Rule}
 	default:
@@ -123,7 +139,7 @@ func optionError(prefix string, err error) error {
 }
 
 func validateNames(field string, names []string) error {
-	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
+	blank := func(name string) bool { return regions.Normalize(name) == "" }
 	if i := slices.IndexFunc(names, blank); i >= 0 {
 		return &OptionError{fmt.Sprintf("%s[%d]", field, i), names[i], "must be the name of a region"}
 	}

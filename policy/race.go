@@ -168,7 +168,9 @@ func (r *race) ended(leg int, a answer) {
 }
 
 // final reports whether an answer ends the race.
-func (a answer) final() bool { return a.response != nil && hedge.Final(a.outcome.status, a.outcome.sub) }
+func (a answer) final() bool {
+	return a.response != nil && hedge.Final(a.outcome.status, a.outcome.sub)
+}
 
 // decide returns the answer for the caller once the first leg has ended.
 func (r *race) decide(response *http.Response, err error) (*http.Response, error) {

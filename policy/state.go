@@ -61,7 +61,31 @@ func (a *account) state(t *regions.Topology) telemetry.AccountState {
 		}
 	}
 	s.Unwell = oldest(s.Unwell)
+	a.addOverrides(&s, t)
 	return s
+}
+
+// addOverrides lists what failover holds.
+func (a *account) addOverrides(s *telemetry.AccountState, t *regions.Topology) {
+	s.Overrides = []telemetry.OverrideState{}
+	for e := range a.ppaf.All(time.Now()) {
+		s.OverrideCount++
+		if len(s.Overrides) == maxListed {
+			continue
+		}
+		container, where := a.partitions.describe(partition.ID(e.Key))
+		s.Overrides = append(s.Overrides, telemetry.OverrideState{
+			Container: container,
+			Partition: where,
+			Region:    t.Name(e.Start.Override),
+			Slow:      t.Name(e.Start.Slow),
+			Hub:       t.Name(e.Hub),
+			Timeouts:  e.Timeouts,
+		})
+	}
+	slices.SortFunc(s.Overrides, func(a, b telemetry.OverrideState) int {
+		return cmp.Or(cmp.Compare(a.Container, b.Container), cmp.Compare(a.Partition, b.Partition))
+	})
 }
 
 // oldest keeps the entries that have been unwell for longest.

@@ -20,21 +20,23 @@ type walk struct {
 	request *azpolicy.Request
 	body    body
 
-	view    *regions.View
-	kind    kind
-	list    regions.List  // the applicable regions, in the order to ask them
-	never   regions.Set   // those of them that are there as a last resort only: excluded, or opened
-	claims  hedge.Claims  // regions that the walk or its hedges have asked
-	visited regions.Set   // regions that the walk has asked
-	began   time.Time
-	rule    regions.Rule  // that made the list
-	trial   regions.Index // the unwell region that this request is let through to
+	view     *regions.View
+	kind     kind
+	list     regions.List // the applicable regions, in the order to ask them
+	excluded regions.Set
+	never    regions.Set  // those of them that are there as a last resort only: excluded, or opened
+	claims   hedge.Claims // regions that the walk or its hedges have asked
+	visited  regions.Set  // regions that the walk has asked
+	began    time.Time
+	rule     regions.Rule  // that made the list
+	trial    regions.Index // the unwell region that this request is let through to
 
 	attempts int // sent so far, those of findPrimary not counted
 	limit    int // how many may be sent
 	repeated bool
 	election election
 	circuit  circuit
+	failover failover
 
 	first, last answer
 	refusals    int // answers after the first that were 403/3
@@ -75,17 +77,17 @@ func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error
 func (w *walk) plan(v *regions.View, now time.Time) {
 	w.release()
 	w.view, w.kind = v, kindOf(w.info, v.Topology())
-	w.circuit.on = w.breakable()
-	excluded := v.ExcludedFor(w.request.Raw().Context())
-	opened := w.opened(excluded, now)
+	w.circuit.on, w.failover.on = w.breakable(), w.failsOver()
+	w.excluded = v.ExcludedFor(w.request.Raw().Context())
+	opened := w.opened(w.excluded, now)
 	p := v.Plan(regions.Route{
 		Write:       w.info.Write(),
 		Metadata:    w.info.Metadata(),
-		Excluded:    excluded,
+		Excluded:    w.excluded,
 		Unavailable: opened,
-		Override:    regions.None,
+		Override:    w.override(),
 	})
-	w.list, w.never = p.Regions, excluded|opened.Set()
+	w.list, w.never = p.Regions, w.excluded|opened.Set()
 	if w.list.Len() > 1 {
 		w.list, w.trial = w.endpoint.account.order(p.Regions, w.kind.write(), now)
 	}
@@ -98,7 +100,7 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 
 // run asks one region after the other until there is an answer for the caller.
 func (w *walk) run() (*http.Response, error) {
-	region := w.list.First()
+	region := w.firstRegion(w.began)
 	w.claims.Claim(region)
 	for {
 		a := w.attempt(region)
@@ -111,6 +113,14 @@ func (w *walk) run() (*http.Response, error) {
 		}
 		region = next
 	}
+}
+
+// firstRegion is the region to ask first.
+func (w *walk) firstRegion(now time.Time) regions.Index {
+	if w.failover.on {
+		return w.startRound(now)
+	}
+	return w.list.First()
 }
 
 // remember keeps what the answer to the caller depends on.
@@ -142,7 +152,7 @@ func (w *walk) apply(a answer) {
 		account.loader.want(w.info.ContainerLink, time.Now())
 	}
 	switch {
-	case v.action == findPrimary: // refreshes, and waits for it
+	case v.action == findPrimary && !w.failover.on: // refreshes, and waits for it
 	case v.refresh:
 		account.refresh(time.Now(), refreshInterval)
 	case v.mark:
@@ -165,6 +175,9 @@ func (w *walk) release() {
 func (w *walk) step(a answer) (regions.Index, bool) {
 	if w.request.Raw().Context().Err() != nil {
 		return regions.None, false
+	}
+	if w.failover.on {
+		return w.failOver(a)
 	}
 	switch a.verdict.action {
 	case next:
@@ -192,28 +205,6 @@ func (w *walk) nextRegion() (regions.Index, bool) {
 		w.reason = telemetry.NextRegion
 	}
 	return r, ok
-}
-
-// askWriteRegion follows a 404/1002 on a single-write account: only the write
-// region surely has seen the session, so it is asked once, as the hub, even if
-// excluded. A region that is not the partition's hub answers 403/3; then the
-// other readable regions are asked in the service's order, under the same header.
-func (w *walk) askWriteRegion(from regions.Index) (regions.Index, bool) {
-	t := w.view.Topology()
-	if w.reason == telemetry.Session || from == t.Primary() {
-		return regions.None, false
-	}
-	w.reason = telemetry.Session
-	w.request.Raw().Header.Set(request.HeaderHubRegionOnly, "true")
-	w.list = regions.MakeList(t.Primary())
-	readable := t.Readable()
-	for r := range readable.All() {
-		w.list.Append(r)
-	}
-	if w.visited.Has(t.Primary()) && w.attempts < w.limit {
-		return t.Primary(), true // once more, but now as the hub
-	}
-	return w.nextRegion()
 }
 
 // answer is the one for the caller: the last one, or the first when every

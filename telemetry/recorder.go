@@ -139,6 +139,22 @@ func (r *Recorder) BreakerChanged(c BreakerChange) {
 		"failures", c.Failures, "open_for", c.OpenFor)
 }
 
+// FailoverChange is a change of one partition's write region.
+type FailoverChange struct {
+	Account   string // host of the client endpoint
+	Container string // its link, "" when it is not known
+	Partition string // its range, or a hash of the logical partition key
+	Kind      string // set, moved, dropped, cleared, or slow: writes start elsewhere, nothing is confirmed
+	From, To  string // regions, "" for the account's write region
+	Cause     string
+}
+
+// FailoverChanged tells a change of a partition's write region.
+func (r *Recorder) FailoverChanged(c FailoverChange) {
+	r.logger.Info("cosmos.ha partition failover", "account", c.Account, "container", c.Container, "partition", c.Partition,
+		"kind", c.Kind, "from", c.From, "to", c.To, "cause", c.Cause)
+}
+
 // UnknownRegion tells a preferred or excluded region that the account does not have.
 func (r *Recorder) UnknownRegion(name string) {
 	r.logger.Warn("cosmos.ha unknown region ignored", "region", name)

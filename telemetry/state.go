@@ -20,6 +20,18 @@ type AccountState struct {
 	HedgingDisabled   *bool            `json:"hedgingDisabled"`   // the account's flag; null: never told
 	Unwell            []PartitionState `json:"unwell"`            // the oldest first
 	UnwellCount       int              `json:"unwellCount"`       // of all, listed or not
+	Overrides         []OverrideState  `json:"overrides"`         // by container and partition
+	OverrideCount     int              `json:"overrideCount"`     // of all, listed or not
+}
+
+// OverrideState is what failover holds of one partition. Empty regions are not known.
+type OverrideState struct {
+	Container string `json:"container"` // its link, "" when it is not known
+	Partition string `json:"partition"` // its range, or a hash of the logical partition key
+	Region    string `json:"region"`    // that takes its writes; "": the account's write region
+	Slow      string `json:"slow"`      // that its writes avoid, because they timed out there
+	Hub       string `json:"hub"`       // that reads have found to be its hub
+	Timeouts  int    `json:"timeouts"`  // remembered
 }
 
 // RegionState is one region of an account.
