@@ -245,11 +245,19 @@ func (r Record) aged(u *Rules, at time.Duration) Record {
 	if apart(at, r.window) >= u.rateWindow {
 		r.requests, r.failed = 0, 0
 	}
-	if r.state == HealthyTentative && quiet && r.slow == 0 ||
-		r.state == HealthyWithFailures && r.run == 0 && r.slow == 0 && r.requests == 0 {
+	if r.over(quiet) {
 		return Record{}
 	}
 	return r
+}
+
+// over reports whether nothing is left that keeps a region unwell. A tentative one has no run between its good probe and its next
+// failure, so that it goes by the time, quiet, and not by the run.
+func (r Record) over(quiet bool) bool {
+	if r.state == HealthyTentative {
+		return quiet && r.slow == 0
+	}
+	return r.run == 0 && r.slow == 0 && r.requests == 0
 }
 
 // apart is the distance of two times, whichever is the later one: see Time in the package comment.

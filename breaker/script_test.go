@@ -175,10 +175,12 @@ func (p *player) slot(args []string) slot {
 func part(word string) Key {
 	k := Key{1, 1}
 	if c, rest, ok := strings.Cut(word, "/"); ok {
-		fmt.Sscanf(c, "c%d", &k.Container)
+		k.Container = uint64(c[len("c")] - '0')
 		word = rest
 	}
-	fmt.Sscanf(word, "p%d", &k.Range)
+	if number, ok := strings.CutPrefix(word, "p"); ok {
+		k.Range = uint64(number[0] - '0')
+	}
 	return k
 }
 

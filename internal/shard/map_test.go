@@ -72,7 +72,7 @@ func TestLimit(t *testing.T) {
 
 func TestLimitIsBroughtIntoRange(t *testing.T) {
 	assert.Equal(t, int64(1), New[one, int](-5).limit)
-	assert.Equal(t, int64(MaxLimit), New[one, int](1<<40).limit)
+	assert.Equal(t, int64(MaxLimit), New[one, int](1<<30).limit)
 }
 
 func TestSiblings(t *testing.T) {
