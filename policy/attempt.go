@@ -27,15 +27,36 @@ func (w *walk) attempt(r regions.Index) answer {
 	// On the original request, whatever is sent: azcosmos marks what it sees there.
 	raw.URL.Host, raw.Host = host, host
 
-	caller, start := raw.Context(), time.Now()
-	ctx, span := w.startAttempt(caller, r, start)
-	response, err := w.send(ctx)
-	span.End(resultOf(response, err))
+	caller, a := raw.Context(), answer{region: r, start: w.began}
+	if w.answers > 0 {
+		a.start = time.Now()
+	}
+	ctx, span := w.startAttempt(caller, r, a.start)
+	a.response, a.err = w.send(ctx)
+	if span != nil {
+		span.End(resultOf(a.response, a.err))
+	}
+	a.judge(caller, w.kind, w.endpoint.options.Retry.RepeatWrites)
+	return a
+}
 
-	o := observe(caller, response, err)
-	end := time.Now()
-	o.brief = end.Sub(start) < deadlineCounts
-	return answer{r, start, end, response, err, o, judge(w.kind, o, w.endpoint.options.Retry.RepeatWrites)}
+// judge completes an answer. The time is looked at only where it matters: a
+// healthy request pays for one look at the clock.
+func (a *answer) judge(caller context.Context, k kind, repeatWrites bool) {
+	a.outcome = observe(caller, a.response, a.err)
+	if a.outcome.fault != answered {
+		a.end = time.Now()
+		a.outcome.brief = a.end.Sub(a.start) < deadlineCounts
+	}
+	a.verdict = judge(k, a.outcome, repeatWrites)
+}
+
+// ended is when the answer came, about.
+func (a *answer) ended() time.Time {
+	if a.end.IsZero() {
+		a.end = time.Now()
+	}
+	return a.end
 }
 
 // send passes the request on with a body reader of its own, and under a

@@ -112,10 +112,10 @@ func (w *walk) count(a answer) {
 	w.partition()
 	w.learnRange(a.response)
 	if a.region == w.circuit.probed && w.kind.write() {
-		w.endProbe(event, a.end)
+		w.endProbe(event, a.ended())
 		return
 	}
-	w.circuit.waiting = append(w.circuit.waiting, counted{a.region, event, a.end})
+	w.circuit.waiting = append(w.circuit.waiting, counted{a.region, event, a.ended()})
 	if w.circuit.known != partition.ByLogicalKey {
 		w.record()
 	}

@@ -14,10 +14,9 @@ import (
 // failover is the way of one write through the candidates of its partition, on
 // an account whose partitions fail over one by one.
 type failover struct {
-	on      bool // the write may be taken by another region than the primary
-	search  ppaf.Search
-	started bool
-	token   ppaf.Token // of the attempt in flight
+	on     bool         // the write may be taken by another region than the primary
+	search *ppaf.Search // nil before the first round
+	token  ppaf.Token   // of the attempt in flight
 }
 
 // failsOver reports whether the write region of the request's partition can
@@ -57,12 +56,13 @@ func (w *walk) startRound(now time.Time) regions.Index {
 	list := w.candidates(now)
 	first := list.First()
 	began := w.endpoint.account.ppaf.Begin(first)
-	if w.failover.started {
+	if w.failover.search != nil {
 		w.failover.search.Round(list, began)
 		return first
 	}
 	until, _ := w.request.Raw().Context().Deadline()
-	w.failover.search, w.failover.started = ppaf.NewSearch(list, began, until), true
+	search := ppaf.NewSearch(list, began, until)
+	w.failover.search = &search
 	return first
 }
 
@@ -70,7 +70,7 @@ func (w *walk) startRound(now time.Time) regions.Index {
 // that ends in an election of the service is repeated after a pause.
 func (w *walk) failOver(a answer) (regions.Index, bool) {
 	account := w.endpoint.account
-	step := w.failover.search.Next(a.region, failoverAnswer(a.outcome), a.end)
+	step := w.failover.search.Next(a.region, failoverAnswer(a.outcome), a.ended())
 	if step.Exhausted {
 		c, changed := account.ppaf.Exhausted(ppaf.Key(w.partition()), w.failover.search.Began())
 		if changed {
@@ -111,7 +111,7 @@ func (w *walk) noteFailover(a answer) {
 	w.partition()
 	w.learnRange(a.response)
 	account.partitions.name(w.circuit.id, w.info.ContainerLink)
-	c, changed := account.ppaf.Observe(ppaf.Key(w.partition()), a.region, w.failover.token, said, a.end)
+	c, changed := account.ppaf.Observe(ppaf.Key(w.partition()), a.region, w.failover.token, said, a.ended())
 	if changed {
 		account.tellFailover(c)
 	}

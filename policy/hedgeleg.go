@@ -36,10 +36,7 @@ func (l hedgeLeg) send(ctx context.Context) (a answer) {
 		if r := recover(); r != nil {
 			a.response, a.err = nil, fmt.Errorf("azcosmos-ha: panic in a hedge: %v", r)
 		}
-		a.end = time.Now()
-		a.outcome = observe(ctx, a.response, a.err)
-		a.outcome.brief = a.end.Sub(a.start) < deadlineCounts
-		a.verdict = judge(w.kind, a.outcome, false)
+		a.judge(ctx, w.kind, false)
 	}()
 	told := w.told(l.region, telemetry.Hedge, time.Time{})
 	attempt, span := w.span.StartAttempt(ctx, told)
@@ -64,7 +61,7 @@ func (a *account) noteHedge(w *walk, h answer) {
 	}
 	id, _ := a.partitions.resolve(w.info)
 	a.partitions.name(id, w.info.ContainerLink)
-	t, changed := a.breaker.Record(breaker.Key(id), breaker.Region(h.region), write, event, h.end)
+	t, changed := a.breaker.Record(breaker.Key(id), breaker.Region(h.region), write, event, h.ended())
 	if changed {
 		a.tellTransition(t)
 	}

@@ -39,7 +39,7 @@ func (w *walk) traceMetadata(ctx context.Context) context.Context {
 	w.tellPlan()
 	_, span := w.span.StartAttempt(ctx, w.told(w.first.region, telemetry.Initial, w.first.start))
 	result := resultOf(w.first.response, w.first.err)
-	result.At = w.first.end
+	result.At = w.first.ended()
 	span.End(result)
 	return ctx
 }

@@ -48,7 +48,7 @@ type walk struct {
 type answer struct {
 	region   regions.Index
 	start    time.Time
-	end      time.Time
+	end      time.Time // see ended
 	response *http.Response
 	err      error
 	outcome  outcome
