@@ -96,29 +96,37 @@ const (
 // judge is the table of design section 6, row by row. repeatWrites is the
 // caller's leave to carry a write out twice.
 func judge(k kind, o outcome, repeatWrites bool) verdict {
-	switch {
-	case o.fault != answered:
+	if o.fault != answered {
 		return judgeFault(k, o, repeatWrites)
-	case o.status == http.StatusForbidden:
+	}
+	switch o.status {
+	case http.StatusForbidden:
 		return judgeForbidden(k, o.sub)
-	case o.status == http.StatusNotFound && o.sub == subSessionNotAvailable:
-		return verdict{action: sessionAction(k)}
-	case o.status == http.StatusRequestTimeout:
+	case http.StatusNotFound:
+		return judgeNotFound(k, o.sub)
+	case http.StatusRequestTimeout:
 		return judgeTimeout(k, o.sub, repeatWrites)
-	case o.status == http.StatusGone:
+	case http.StatusGone:
 		return judgeGone(k, o.sub)
-	case o.status == http.StatusTooManyRequests && o.sub == subSystemUnavailable:
-		return verdict{action: notCarriedOut(k), signal: failure}
-	case o.status == http.StatusTooManyRequests, o.status == statusRetryWith:
+	case http.StatusTooManyRequests:
+		return judgeThrottled(k, o.sub)
+	case statusRetryWith:
 		return verdict{action: deliverRaw}
-	case o.status == http.StatusServiceUnavailable:
-		return verdict{action: notCarriedOut(k), signal: failure}
-	case o.status == http.StatusNotImplemented, o.status == http.StatusHTTPVersionNotSupported:
-		return verdict{action: deliver, signal: success}
-	case o.status >= http.StatusInternalServerError:
-		return verdict{action: perhapsCarriedOut(k, repeatWrites), signal: failure}
 	default:
+		return judgeOther(k, o.status, repeatWrites)
+	}
+}
+
+// judgeOther judges the statuses whose sub-status says nothing.
+func judgeOther(k kind, status int, repeatWrites bool) verdict {
+	switch {
+	case status == http.StatusServiceUnavailable:
+		return verdict{action: notCarriedOut(k), signal: failure}
+	case status < http.StatusInternalServerError,
+		status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
 		return verdict{action: deliver, signal: success}
+	default:
+		return verdict{action: perhapsCarriedOut(k, repeatWrites), signal: failure}
 	}
 }
 
@@ -160,6 +168,20 @@ func judgeForbidden(k kind, sub int) verdict {
 	default:
 		return verdict{action: deliver, signal: success}
 	}
+}
+
+func judgeNotFound(k kind, sub int) verdict {
+	if sub == subSessionNotAvailable {
+		return verdict{action: sessionAction(k)}
+	}
+	return verdict{action: deliver, signal: success}
+}
+
+func judgeThrottled(k kind, sub int) verdict {
+	if sub == subSystemUnavailable {
+		return verdict{action: notCarriedOut(k), signal: failure}
+	}
+	return verdict{action: deliverRaw}
 }
 
 func judgeTimeout(k kind, sub int, repeatWrites bool) verdict {
