@@ -58,6 +58,8 @@ func surelyNotSent(err error) bool {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
+	case err == nil: // no answer and no error either: a policy behind us may do that
+		return false
 	case errors.As(err, &dns), tlsRefused(err):
 		return true
 	case errors.As(err, &op):
@@ -85,7 +87,8 @@ func tlsRefused(err error) bool {
 	)
 	switch {
 	case errors.As(err, &record), errors.As(err, &verify), errors.As(err, &authority),
-		errors.As(err, &hostname), errors.As(err, &invalid):
+		errors.As(err, &hostname), errors.As(err, &invalid),
+		errors.Is(err, http.ErrSchemeMismatch): // what http.Client makes of some record headers
 		return true
 	default:
 		return handshakeOnly(err)
