@@ -69,7 +69,9 @@ func (l *loader) want(link string, now time.Time) {
 	go func() {
 		err := l.load(client, link, force)
 		l.account.middleware.observer.RangesLoaded(l.account.host, err)
-		l.tasks.end(link, err == nil)
+		if l.tasks.end(link, err == nil) {
+			l.account.partitions.forget(link)
+		}
 	}()
 }
 

@@ -22,8 +22,9 @@ type circuit struct {
 	// for the range, so that all keys of a sick range share their count.
 	waiting []counted
 
-	probed regions.Index // the region that this write probes; None: no probe
+	probed regions.Index // the region that this request probes; None: no probe
 	token  breaker.Token
+	key    breaker.Key // that the token was given for: the partition may become better known meanwhile
 }
 
 // counted is an event that waits to be recorded.
@@ -66,32 +67,59 @@ func (w *walk) opened(excluded regions.Set, now time.Time) (list regions.List) {
 	}
 	account.breaker.Lapse(now, account.tellTransition)
 	route := account.breaker.Route(w.partition(), w.kind.write(), now)
+	probed := regions.None
+	if w.kind.write() && route.Due != 0 {
+		probed = w.beginWriteProbe(route, excluded, now)
+	}
 	for _, r := range route.Opened[:route.Count] {
 		region := regions.Index(r)
-		due := route.Due&(1<<r) != 0 && !excluded.Has(region)
-		if due && w.beginProbe(region, now) && w.kind.write() {
-			continue
+		if !w.kind.write() && route.Due&(1<<r) != 0 && !excluded.Has(region) {
+			w.beginShadow(region, now)
 		}
-		list.Append(region)
+		if region != probed {
+			list.Append(region)
+		}
 	}
 	return list
 }
 
-// beginProbe takes the place of the one probe of a region and starts it.
-func (w *walk) beginProbe(r regions.Index, now time.Time) bool {
-	t := w.view.Topology()
-	if w.circuit.probed != regions.None || t.Host(r) == "" {
+// beginWriteProbe makes this write the probe of the region that it then goes
+// to first. A region that stands behind one that is well is not probed: the
+// write would never come to it, and would keep the place from another.
+func (w *walk) beginWriteProbe(route breaker.Route, excluded regions.Set, now time.Time) regions.Index {
+	usual := w.view.WriteBase()
+	usual.Append(w.view.Topology().Primary())
+	for r := range usual.All() {
+		switch bit := uint64(1) << r; {
+		case excluded.Has(r):
+		case route.Mask&bit == 0:
+			return regions.None
+		case route.Due&bit != 0 && w.claimProbe(r, now):
+			return r
+		}
+	}
+	return regions.None
+}
+
+// beginShadow sends a copy of this read to a region whose probe is due, unless
+// it has sent one elsewhere. After Close nothing is sent beside the requests.
+func (w *walk) beginShadow(r regions.Index, now time.Time) {
+	if w.circuit.probed == regions.None && w.endpoint.background.Err() == nil && w.claimProbe(r, now) {
+		w.startShadow(r, w.circuit.token)
+	}
+}
+
+// claimProbe takes the place of the one probe of a region.
+func (w *walk) claimProbe(r regions.Index, now time.Time) bool {
+	if w.view.Topology().Host(r) == "" {
 		return false
 	}
+	c := &w.circuit
 	token, ok := w.endpoint.account.breaker.ClaimProbe(w.partition(), breaker.Region(r), w.kind.write(), now)
-	if !ok {
-		return false
+	if ok {
+		c.probed, c.token, c.key = r, token, w.partition()
 	}
-	w.circuit.probed, w.circuit.token = r, token
-	if !w.kind.write() {
-		w.startShadow(r, token)
-	}
-	return true
+	return ok
 }
 
 // count tells the breaker, or failover, how an attempt went. What is healthy
@@ -151,7 +179,7 @@ func (w *walk) endProbe(event breaker.Event, now time.Time) {
 	if c.probed == regions.None || !w.kind.write() {
 		return
 	}
-	t, changed := account.breaker.EndProbe(w.partition(), breaker.Region(c.probed), true, c.token, event, now)
+	t, changed := account.breaker.EndProbe(c.key, breaker.Region(c.probed), true, c.token, event, now)
 	if changed {
 		account.tellTransition(t)
 	}
@@ -170,11 +198,14 @@ func (w *walk) learnRange(response *http.Response) {
 	}
 	account := w.endpoint.account
 	moved, id := account.partitions.seen(w.info, rangeID)
-	if moved {
+	switch {
+	case moved && account.loader.bound():
 		account.loader.tasks.outdated(w.info.ContainerLink)
 		account.loader.want(w.info.ContainerLink, time.Now())
+	case moved && account.partitions.mapOf(w.info.ContainerLink) != nil:
+		account.partitions.forget(w.info.ContainerLink) // nobody reads a new one
 	}
-	if w.circuit.known == partition.ByLogicalKey {
+	if w.circuit.known == partition.ByLogicalKey && id != (partition.ID{}) {
 		w.circuit.id, w.circuit.known = id, partition.ByRangeID
 	}
 }

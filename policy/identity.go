@@ -9,7 +9,8 @@ import (
 // range id, by the range map, by the range that its key was last answered
 // from, or by the key alone.
 func (p *partitions) resolve(info request.Info) (partition.ID, partition.Known) {
-	id, known := partition.Resolve(p.scope, info.ContainerLink, p.mapOf(info.ContainerLink), info.RangeID, info.PartitionKey)
+	id, known := partition.Resolve(
+		p.scopeOf(info.ContainerLink), info.ContainerLink, p.mapOf(info.ContainerLink), info.RangeID, info.PartitionKey)
 	if known == partition.ByLogicalKey {
 		if ranged, ok := p.learned.Lookup(id); ok {
 			return ranged, partition.ByRangeID
@@ -18,21 +19,29 @@ func (p *partitions) resolve(info request.Info) (partition.ID, partition.Known) 
 	return id, known
 }
 
-// seen notes the range id of an answer to a request by key. It returns the
-// identity of that range, and whether the answer shows that the container's
-// ranges are not what we took them for.
+// seen notes the range id of an answer to a request by key, and reports whether
+// it shows that the container's ranges are not what we took them for. id is the
+// identity of the range, zero when the key stays by itself: under a range map
+// that cannot place it, a key that cannot be decoded or that spans ranges.
 func (p *partitions) seen(info request.Info, rangeID string) (moved bool, id partition.ID) {
-	m := p.mapOf(info.ContainerLink)
+	scope, link, m := p.scopeOf(info.ContainerLink), info.ContainerLink, p.mapOf(info.ContainerLink)
 	if m == nil {
-		key, _ := partition.Resolve(p.scope, info.ContainerLink, nil, "", info.PartitionKey)
+		key, _ := partition.Resolve(scope, link, nil, "", info.PartitionKey)
 		moved = p.learned.Learn(key, rangeID)
-		id, _ = partition.Resolve(p.scope, info.ContainerLink, nil, rangeID, "")
+		id, _ = partition.Resolve(scope, link, nil, rangeID, "")
 		return moved, id
 	}
-	byKey, known := partition.Resolve(p.scope, info.ContainerLink, m, "", info.PartitionKey)
-	byID, _ := partition.Resolve(p.scope, info.ContainerLink, m, rangeID, "")
+	byKey, known := partition.Resolve(scope, link, m, "", info.PartitionKey)
+	if known == partition.ByEPK {
+		id = byKey
+	}
+	if !m.HasIDs() {
+		// A map of bounds learns which id answers from where.
+		return known == partition.ByEPK && p.learned.Learn(byKey, rangeID), id
+	}
+	byID, _ := partition.Resolve(scope, link, m, rangeID, "")
 	_, listed := m.ByID(rangeID)
-	return m.HasIDs() && (!listed || (known == partition.ByEPK && byKey != byID)), byID
+	return !listed || (known == partition.ByEPK && byKey != byID), id
 }
 
 // name remembers which container an identity belongs to, for people to read.

@@ -17,9 +17,10 @@ import (
 // partitions is what is known of the partitions of an account's containers. It
 // is fed by the answers that pass through, and by a bound client.
 type partitions struct {
-	scope   uint64                                    // of the account, for the identities
+	scope   uint64                                    // of the account, for the identities; see scopeOf
 	maps    atomic.Pointer[map[string]*partition.Map] // by container link; copied on each write
 	learned *partition.Learned                        // ranges of logical keys, where there is no map
+	scopes  atomic.Pointer[map[string]uint64]         // of containers that were made anew, by link; copied on each write
 
 	mutex      sync.Mutex // guards the writes of maps, and what follows
 	containers map[string]containerFacts
@@ -31,6 +32,7 @@ type containerFacts struct {
 	rid        string
 	definition partition.Definition
 	ranges     []partition.Range
+	changed    bool // the ranges have changed: they only serve as the base of an incremental answer
 }
 
 // maxContainers bounds what is kept for containers that come and go.
@@ -46,6 +48,7 @@ func newPartitions(account string) *partitions {
 		names:      make(map[uint64]string),
 	}
 	p.maps.Store(&map[string]*partition.Map{})
+	p.scopes.Store(&map[string]uint64{})
 	return p
 }
 
@@ -87,8 +90,9 @@ func (p *partitions) learnContainer(link string, content []byte) error {
 	defer p.mutex.Unlock()
 	facts := p.containers[link]
 	if facts.rid != "" && facts.rid != rid {
-		facts.ranges = nil
+		facts = containerFacts{}
 		p.replace(link, nil)
+		p.renew(link)
 	}
 	facts.rid, facts.definition = rid, definition
 	return p.settle(link, facts)
@@ -101,7 +105,11 @@ func (p *partitions) learnRanges(link, rid string, ranges []partition.Range, mor
 	defer p.mutex.Unlock()
 	facts := p.containers[link]
 	if facts.rid != "" && rid != "" && facts.rid != rid {
-		facts = containerFacts{} // of another container by that name
+		// Of another container by that name, which a container answer has to tell first.
+		facts.ranges = nil
+		p.keep(link, facts)
+		p.replace(link, nil)
+		return nil
 	}
 	if facts.rid == "" {
 		facts.rid = rid
@@ -109,7 +117,7 @@ func (p *partitions) learnRanges(link, rid string, ranges []partition.Range, mor
 	if more {
 		ranges = slices.Concat(facts.ranges, ranges)
 	}
-	facts.ranges = ranges
+	facts.ranges, facts.changed = ranges, false
 	return p.settle(link, facts)
 }
 
@@ -121,7 +129,7 @@ func (p *partitions) learnFeed(link string, ranges []partition.Range) error {
 		return nil // the map there is may know the ids as well
 	}
 	facts := p.containers[link]
-	facts.ranges = ranges
+	facts.ranges, facts.changed = ranges, false
 	return p.settle(link, facts)
 }
 
@@ -142,7 +150,7 @@ func sameBounds(m *partition.Map, ranges []partition.Range) bool {
 func (p *partitions) settle(link string, facts containerFacts) error {
 	p.keep(link, facts)
 	defined := facts.definition != partition.Definition{}
-	if !defined || len(facts.ranges) == 0 {
+	if !defined || len(facts.ranges) == 0 || facts.changed {
 		return nil
 	}
 	made, err := partition.NewMap(facts.rid, facts.definition, facts.ranges)
@@ -171,15 +179,35 @@ func (p *partitions) replace(link string, m *partition.Map) {
 	p.maps.Store(&after)
 }
 
-// forget drops a container's ranges: they have changed.
+// forget takes a container's range map away: the ranges have changed. They are
+// kept as what an incremental answer builds on.
 func (p *partitions) forget(link string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if facts, known := p.containers[link]; known {
-		facts.ranges = nil
+		facts.changed = true
 		p.containers[link] = facts
 	}
 	if p.mapOf(link) != nil {
 		p.replace(link, nil)
 	}
+}
+
+// renew gives a container that was made anew under its old name a scope of its
+// own: what is known by name only must not be inherited either. The caller
+// holds the mutex.
+func (p *partitions) renew(link string) {
+	after := maps.Clone(*p.scopes.Load())
+	if _, known := after[link]; known || len(after) < maxContainers {
+		after[link] = p.scopeOf(link) + 1
+		p.scopes.Store(&after)
+	}
+}
+
+// scopeOf is the scope of a container's identities.
+func (p *partitions) scopeOf(link string) uint64 {
+	if scope, renewed := (*p.scopes.Load())[link]; renewed {
+		return scope
+	}
+	return p.scope
 }

@@ -15,7 +15,8 @@ type tasks struct {
 // task is the state of one container's readings.
 type task struct {
 	running bool
-	done    bool      // read, and not seen to be out of date since
+	forcing bool      // the reading in flight goes past azcosmos's cache
+	read    bool      // there was a reading: what is missing now has changed since
 	stale   bool      // seen to be out of date: what azcosmos has cached is, too
 	last    time.Time // when the last reading began
 }
@@ -26,11 +27,12 @@ func (t *tasks) begin(link string, now time.Time) (force, ok bool) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	k := t.task(link)
-	if k == nil || k.running || k.done || (!k.last.IsZero() && now.Sub(k.last).Abs() < loadPause) {
+	if k == nil || k.running || (!k.last.IsZero() && now.Sub(k.last).Abs() < loadPause) {
 		return false, false
 	}
 	k.running, k.last = true, now
-	return k.stale, true
+	k.forcing = k.stale || k.read
+	return k.forcing, true
 }
 
 // outdated notes that what was read of a container is out of date.
@@ -38,19 +40,22 @@ func (t *tasks) outdated(link string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	if k := t.task(link); k != nil {
-		k.done, k.stale = false, true
+		k.stale = true
 	}
 }
 
-// end closes a reading.
-func (t *tasks) end(link string, ok bool) {
+// end closes a reading. What was seen to be out of date while azcosmos's cache
+// was read still is: outdated reports that what was read is not to be used.
+func (t *tasks) end(link string, ok bool) (outdated bool) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	k := t.byLink[link]
 	k.running = false
 	if ok {
-		k.done, k.stale = true, false
+		k.read = true
+		k.stale = k.stale && !k.forcing
 	}
+	return k.stale
 }
 
 // task is the container's state, nil when there are too many. The caller holds
