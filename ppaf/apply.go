@@ -17,7 +17,6 @@ func (s *Store) Apply(a Account, now time.Time) []Change {
 	before := s.current.Load()
 	after := &account{Account: a, on: s.options.Enabled(a.Flag), base: before.base, epoch: before.epoch}
 	after.active = after.on && a.eligible()
-	after.Flag = nil // read once; the caller may change what it points to
 	if after.base.IsZero() {
 		after.base = now
 	}
@@ -43,7 +42,7 @@ func (s *Store) sweep(a *account, cause Cause, now time.Time) []Change {
 		if cause == ByTopology {
 			rec.keep(&a.Account)
 			rec.lapse(a.clock(now), s.limits)
-		} else if at <= a.epoch {
+		} else {
 			*rec = record{}
 		}
 		if from != rec.override {

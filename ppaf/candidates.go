@@ -12,7 +12,7 @@ type Account struct {
 
 // eligible reports whether the account has a write region that could move.
 func (a *Account) eligible() bool {
-	return !a.MultiWrite && a.Primary != regions.None && a.regions().Len() > 1
+	return !a.MultiWrite && a.Primary != regions.None && a.Readable.Len() > 1
 }
 
 // regions is every region that can be a partition's write region.

@@ -87,6 +87,7 @@ func TestReport127InertAccounts(t *testing.T) {
 	for _, a := range []Account{
 		{Primary: 0, Readable: regions.MakeList(0)},
 		{Primary: 0},
+		{Primary: 0, Readable: regions.MakeList(1)},
 		{Primary: regions.None, Readable: regions.MakeList(0, 1)},
 		{Primary: 0, Readable: regions.MakeList(0, 1, 2), MultiWrite: true},
 	} {

@@ -72,7 +72,8 @@ func TestZeroStoreOfAnUnknownAccount(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	s := newStore()
+	s := NewStore(Options{Timeouts: 1})
+	s.Apply(three(true), epoch)
 	for i := range uint64(maxRecords) {
 		confirm(s, Key{1, i}, 1)
 	}
@@ -80,6 +81,8 @@ func TestLimit(t *testing.T) {
 	_, changed := confirm(s, Key{2, 1}, 1)
 	assert.False(t, changed, "what is not recorded has not changed")
 	assert.Equal(t, uint64(1), s.Dropped())
+	_, changed = s.Observe(Key{2, 1}, 0, s.Begin(0), TimedOut, epoch)
+	assert.False(t, changed)
 
 	c, changed := confirm(s, Key{1, 5}, 2)
 	assert.True(t, changed, "known partitions go on")
@@ -103,6 +106,27 @@ func TestLapsedTimeoutsAreCollected(t *testing.T) {
 		s.Observe(Key{2, 1}, 0, s.Begin(0), Confirmed, later)
 	}
 	assert.True(t, s.Empty())
+}
+
+// Another request may have looked at the clock later, and been quicker.
+func TestTimeoutsInTheWrongOrder(t *testing.T) {
+	s := newStore()
+	for i := range 10 {
+		s.Observe(Key{1, 1}, 0, s.Begin(0), TimedOut, epoch.Add(-time.Duration(i)*time.Second))
+	}
+	assert.Equal(t, regions.Index(0), s.Start(Key{1, 1}, epoch).Slow)
+}
+
+// Between the arrival of a topology and the end of its sweep a record may still name the new primary.
+func TestLookupsSeeTheNewestAccount(t *testing.T) {
+	s := newStore()
+	confirm(s, Key{1, 1}, 1)
+	moved := *s.current.Load()
+	moved.Primary = 1
+	s.current.Store(&moved)
+	assert.Equal(t, regions.None, s.Override(Key{1, 1}))
+	assert.Equal(t, regions.None, s.Hub(Key{1, 1}))
+	assert.Equal(t, Start{regions.None, regions.None}, s.Start(Key{1, 1}, epoch))
 }
 
 func TestAllStopsWhenAsked(t *testing.T) {

@@ -66,8 +66,7 @@ func (w *twin) readable(r regions.Index) bool {
 func (w *twin) apply(a Account, now time.Time) {
 	on := w.options.Mode == On || w.options.Mode == FromAccount && a.Flag != nil && *a.Flag
 	w.account = a
-	active := on && !a.MultiWrite && a.Primary != regions.None && slices.ContainsFunc(slices.Collect(a.Readable.All()),
-		func(r regions.Index) bool { return r != a.Primary })
+	active := on && !a.MultiWrite && a.Primary != regions.None && len(slices.Collect(a.Readable.All())) >= 2
 	if on != w.on || active != w.active {
 		w.clear()
 		w.last++
