@@ -240,3 +240,19 @@ func TestStatusRule(t *testing.T) {
 		require.Empty(t, s.Executions("", ""))
 	})
 }
+
+// TestNewRegionWhileListening: a region that the account gets is reachable on open listeners; after Close nothing is.
+func TestNewRegionWhileListening(t *testing.T) {
+	g, _ := account(t, gateway.Options{Regions: []string{"East US"}})
+	l, err := g.Listen(gateway.HTTP1)
+	require.NoError(t, err)
+	w := way{endpoint: l.RegionEndpoint, send: l.Client().Do}
+	require.ErrorContains(t, fail(w.send(w.request(t, "UK South", http.MethodGet))), "no such host")
+	require.Empty(t, l.Address("UK South"))
+	g.SetRegions("East US", "UK South")
+	require.Equal(t, "404/", w.status(t, "UK South", http.MethodGet))
+	require.NotEmpty(t, l.Address("UK South"))
+	require.NoError(t, l.Close())
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, fail(w.send(w.request(t, "UK South", http.MethodGet))), syscall.ECONNREFUSED)
+}

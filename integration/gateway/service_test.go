@@ -218,6 +218,34 @@ func TestSplit(t *testing.T) {
 	require.Empty(t, l+r)
 }
 
+// TestRangesShareTheKeys: in each kind of container the ranges have about the same number of keys, and every key has one range.
+func TestRangesShareTheKeys(t *testing.T) {
+	for name, definition := range map[string]string{
+		"v1":        `{"paths":["/pk"],"kind":"Hash"}`,
+		"v2":        `{"paths":["/pk"],"kind":"Hash","version":2}`,
+		"multihash": `{"paths":["/pk","/x"],"kind":"MultiHash","version":2}`,
+	} {
+		g := gateway.New(gateway.Options{Ranges: 4})
+		url := g.RegionEndpoint("North Central US") + "dbs"
+		s, _, _ := do(t, g, http.MethodPost, url, nil, `{"id":"db"}`)
+		require.Equal(t, "201/", s)
+		s, _, _ = do(t, g, http.MethodPost, url+"/db/colls", nil, `{"id":"`+name+`","partitionKey":`+definition+`}`)
+		require.Equal(t, "201/", s)
+		count := map[string]int{}
+		for i := range 400 {
+			if name == "multihash" {
+				count[g.RangeOf(name, fmt.Sprintf(`["k%d",%d]`, i, i))]++
+			} else {
+				count[g.RangeOf(name, fmt.Sprintf(`["k%d"]`, i))]++
+			}
+		}
+		for _, id := range g.Ranges(name) {
+			require.InDelta(t, 100, count[id], 40, "%s: %v", name, count)
+		}
+		require.Len(t, count, 4, name)
+	}
+}
+
 // TestReadManyAndChangeFeed: azcosmos' read-many and change feed over several ranges, before and after a split, in one pass each.
 func TestReadManyAndChangeFeed(t *testing.T) {
 	for name, paths := range map[string][]string{"hash": {"/pk"}, "hierarchical": {"/pk", "/id"}} {
