@@ -380,3 +380,37 @@ func TestStreamResetInMemory(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// TestResponsesWithoutHeaders: an answer with nothing but a status is judged by
+// it; nothing panics, and nothing is lost that a healthy region could serve.
+func TestResponsesWithoutHeaders(t *testing.T) {
+	tests := map[int]struct{ read, write string }{ // outcome and regions on a multi-write account
+		204: {"204 A", "204 A"}, 304: {"304 A", "304 A"}, 400: {"400 A", "400 A"}, 403: {"403 A", "403 A"},
+		404: {"404 A", "404 A"}, 408: {"200 A B", "408 A"}, 410: {"200 A B", "200 A B"}, 449: {"449 A", "449 A"},
+		500: {"200 A B", "500 A"}, 503: {"200 A B", "200 A B"},
+	}
+	for code, want := range tests {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			bare := false
+			change := func(o *azcosmos.ClientOptions) {
+				next := o.Transport
+				o.Transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+					response, err := next.Do(r)
+					if bare && err == nil && letterOfHost(r.URL.Host) == "A" {
+						return &http.Response{StatusCode: code, Request: r, Body: http.NoBody}, nil // azcosmos needs these two
+					}
+					return response, err
+				})
+			}
+			inWorld(t, setup{gateway: multi, change: change}, func(w *world) {
+				bare = true
+				for i, o := range []call{read, query, upsert} {
+					w.ResetLog()
+					got, took := w.do(w.Context(), o)
+					require.Equal(w, []string{want.read, want.read, want.write}[i], got+" "+w.contacted())
+					require.Zero(w, took)
+				}
+			})
+		})
+	}
+}
