@@ -56,6 +56,7 @@ func (g *Gateway) locations(scheme string, regions []string) []location {
 	return list
 }
 
+// setFlag keeps absent and false apart: clients take an absent flag for no change.
 func setFlag(fields map[string]any, name string, flag *bool) {
 	if flag == nil {
 		delete(fields, name)

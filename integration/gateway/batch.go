@@ -45,6 +45,7 @@ func (s *Store) batch(c *container, r *Request) *Answer {
 	return &Answer{Status: 200, Body: encode(results)}
 }
 
+// rollBack puts back what a batch has replaced. s.mu is held.
 func (s *Store) rollBack(c *container) {
 	for key, old := range s.undo {
 		if old == nil {
@@ -55,6 +56,7 @@ func (s *Store) rollBack(c *container) {
 	}
 }
 
+// step carries out one operation of a batch. s.mu is held.
 func (s *Store) step(c *container, r *Request, step batchStep) *Answer {
 	operation := strings.ToLower(step.OperationType)
 	switch operation {

@@ -46,6 +46,7 @@ func (s *Store) query(c *container, r *Request) *Answer {
 	return page(r, "Documents", c.rid, q.project(hits))
 }
 
+// queryOf reads and parses the query in a request's body.
 func queryOf(r *Request) (*query, *Answer) {
 	var body struct {
 		Query      string `json:"query"`

@@ -103,6 +103,7 @@ func (g *Gateway) host(region string) string {
 	return g.account + "-" + fold(region) + domain
 }
 
+// isGlobal tells whether a name means the global endpoint; "" does where a region is expected.
 func isGlobal(region string) bool { return region == "" || fold(region) == Global }
 
 // Endpoint is the global endpoint in the service's form.
@@ -218,8 +219,10 @@ func (g *Gateway) regionOf(host string) (region string, ok bool) {
 	return region, ok
 }
 
+// index finds a region by its folded name, -1 if it is not there.
 func index(regions []string, region string) int {
 	return slices.IndexFunc(regions, func(r string) bool { return fold(r) == fold(region) })
 }
 
+// contains tells whether a region is among others, by folded names.
 func contains(regions []string, region string) bool { return index(regions, region) >= 0 }

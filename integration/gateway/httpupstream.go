@@ -123,6 +123,7 @@ func (u *HTTPUpstream) send(ctx context.Context, r *Request) (*Answer, error) {
 // hidden are headers that belong to one hop, or to the upstream's own idea of its ranges.
 var hidden = []string{"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Date", "Accept-Encoding", headerRange}
 
+// withoutHidden is a copy of a header without what must not pass.
 func withoutHidden(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range hidden {
@@ -156,7 +157,7 @@ func (u *HTTPUpstream) Lookup(ctx context.Context, database, id string) (Contain
 	u.mu.Lock()
 	known, ok := u.containers[[2]string{database, id}]
 	for at, c := range u.containers {
-		if database == "" && at[1] == id {
+		if database == "" && at[1] == id && (!ok || at[0] < known.Database) {
 			known, ok = c, true
 		}
 	}
@@ -206,6 +207,7 @@ func (u *HTTPUpstream) learn(r *Request, a *Answer) {
 	}
 }
 
+// remember keeps a container from its JSON; what is no container is not kept.
 func (u *HTTPUpstream) remember(database string, body []byte) (Container, bool) {
 	var c struct {
 		ID  string     `json:"id"`

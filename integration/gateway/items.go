@@ -76,6 +76,7 @@ func (s *Store) executed(c *container, r *Request, operation, id string) {
 	})
 }
 
+// read serves one item, or 304 if the client has this version. s.mu is held.
 func (s *Store) read(c *container, r *Request, id string) *Answer {
 	it := c.items[itemKey{r.Key, id}]
 	switch {
@@ -148,6 +149,7 @@ func (m *mutation) allowed(old *item) bool {
 	return m.ifMatch == "" || m.ifMatch == "*" || m.ifMatch == old.etag
 }
 
+// precondition is the answer to an etag that is not the current one.
 func precondition(r *Request) *Answer {
 	return failure(412, 0, "Operation cannot be performed because one of the specified precondition is not met.",
 		r.Header.Get(headerActivity))
@@ -181,6 +183,7 @@ func (s *Store) replaced(key itemKey, old *item) {
 	}
 }
 
+// deleteItem carries out a delete. s.mu is held.
 func (s *Store) deleteItem(c *container, r *Request, m mutation) *Answer {
 	old := c.items[itemKey{r.Key, m.id}]
 	switch {
@@ -195,6 +198,7 @@ func (s *Store) deleteItem(c *container, r *Request, m mutation) *Answer {
 	return &Answer{Status: 204}
 }
 
+// patchItem carries out a partial update. s.mu is held.
 func (s *Store) patchItem(c *container, r *Request, m mutation) *Answer {
 	old := c.items[itemKey{r.Key, m.id}]
 	switch {

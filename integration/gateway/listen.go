@@ -158,6 +158,7 @@ func (d *door) shut() {
 // extend opens doors for new regions; one that cannot be opened refuses its clients.
 func (l *Listening) extend() { _ = l.openAll() }
 
+// down shuts an endpoint for [Gateway.Down].
 func (l *Listening) down(host string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,6 +167,7 @@ func (l *Listening) down(host string) {
 	}
 }
 
+// up opens it again, on the same port if nobody else has taken it.
 func (l *Listening) up(host string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,6 +195,7 @@ func (l *Listening) Close() error {
 	return nil
 }
 
+// scheme is the one of all endpoints: azcosmos changes hosts only, never the scheme.
 func (l *Listening) scheme() string {
 	if l.protocol == HTTP1 {
 		return "http"
@@ -213,6 +216,7 @@ func (l *Listening) Address(region string) string {
 	return l.addressOf(l.g.host(region))
 }
 
+// addressOf is where a host's listener is, or was; "" for an unknown host.
 func (l *Listening) addressOf(host string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -99,6 +99,7 @@ func (g *Gateway) Sequence() []string {
 	return list
 }
 
+// outcome is the end of a line of [Gateway.Sequence].
 func (e *Entry) outcome() string {
 	switch {
 	case !e.Done:

@@ -15,6 +15,7 @@ import (
 // goroutine, uses only timers and channels made inside the call, and returns as soon as the request's context ends.
 func (g *Gateway) RoundTripper() http.RoundTripper { return memory{g} }
 
+// memory is the transport in memory.
 type memory struct{ g *Gateway }
 
 // RoundTrip implements [http.RoundTripper].
@@ -107,6 +108,7 @@ func (e ErrCode) String() string {
 // peerError says that the peer has reset the stream.
 type peerError struct{}
 
+// Error is the text that net/http has for it.
 func (peerError) Error() string { return "received from peer" }
 
 var errPeer error = peerError{}

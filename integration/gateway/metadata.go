@@ -85,6 +85,7 @@ func (s *Store) doContainer(d *database, r *Request, verb string) *Answer {
 	return badRequest(r, "unsupported: %s", r.Operation)
 }
 
+// createContainer serves the creation of a container by a request. s.mu is held.
 func (s *Store) createContainer(d *database, r *Request) *Answer {
 	props, id, bad := resource(r)
 	if bad != nil {
@@ -109,6 +110,7 @@ func definitionOf(body []byte) (Definition, bool) {
 	return c.PartitionKey, err == nil && len(c.PartitionKey.Paths) > 0
 }
 
+// addDatabase makes a database. s.mu is held.
 func (s *Store) addDatabase(id string, props map[string]any) *database {
 	d := &database{id: id, rid: s.rid("d"), containers: map[string]*container{}}
 	d.props = s.stamp(props, d.rid)
@@ -116,6 +118,7 @@ func (s *Store) addDatabase(id string, props map[string]any) *database {
 	return d
 }
 
+// addContainer makes a container. s.mu is held.
 func (s *Store) addContainer(d *database, id string, def Definition, props map[string]any) *container {
 	c := &container{id: id, rid: s.rid(strings.TrimSuffix(d.rid, "==")), database: d.id, definition: def, items: map[itemKey]*item{}}
 	c.props = s.stamp(props, c.rid)

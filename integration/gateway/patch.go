@@ -103,6 +103,7 @@ func (s *patchStep) apply(node any, path []string) (any, error) {
 	return nil, errors.New("no such path")
 }
 
+// inObject changes one property.
 func (s *patchStep) inObject(node map[string]any, name string) error {
 	old, exists := node[name]
 	switch s.Op {
@@ -128,6 +129,7 @@ func (s *patchStep) inObject(node map[string]any, name string) error {
 	return nil
 }
 
+// inList changes one element, or adds one before it; "-" is the end of the list.
 func (s *patchStep) inList(node []any, name string) ([]any, error) {
 	if s.Op == "add" {
 		i := len(node)
@@ -158,6 +160,7 @@ func (s *patchStep) inList(node []any, name string) ([]any, error) {
 	return node, nil
 }
 
+// position reads an index that is at most most.
 func position(name string, most int) (int, error) {
 	i, err := strconv.Atoi(name)
 	if err != nil || i < 0 || i > most {

@@ -31,6 +31,7 @@ type place struct{ container, rng string }
 // electing stands for a region while a range has no write region. No region has this name.
 const electing = "\x00electing"
 
+// newTable makes the ranges of a new container. Tokens start at 1, so that 0 is older than everything.
 func newTable(c Container, n int) *table {
 	t := &table{container: c}
 	for i := range uint64(n) {
@@ -43,6 +44,7 @@ func newTable(c Container, n int) *table {
 	return t
 }
 
+// add makes one more range.
 func (t *table) add(low, high uint64, parents []string) *keyRange {
 	d := t.container.Definition
 	r := &keyRange{id: strconv.Itoa(t.next), low: low, high: high, span: Span{bound(d, low), bound(d, high)}, parents: parents}

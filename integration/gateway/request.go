@@ -105,8 +105,10 @@ func (c *call) document(feed bool) string {
 	return c.verb(feed)
 }
 
+// isQuery tells a query from a creation, which goes to the same path.
 func (c *call) isQuery() bool { return c.Method == http.MethodPost && truth(c.Header, headerQuery) }
 
+// activity is the id that the client gave the operation; every answer has it too.
 func (c *call) activity() string { return c.Header.Get(headerActivity) }
 
 // truth reads a flag; azcosmos writes both "True" and "true".

@@ -167,6 +167,7 @@ func (r *Rule) matches(c *call) bool {
 		strings.Contains(c.Path, r.Path) && r.operation(c.Operation)
 }
 
+// operation tells whether the rule is about an operation.
 func (r *Rule) operation(name string) bool {
 	if len(r.Operations) == 0 {
 		return isData(name)

@@ -128,6 +128,7 @@ func (g *Gateway) hold(ctx context.Context, c *call, v *visit, h hit) (outcome, 
 	return v.wait(ctx, g.latencyOf(c.region))
 }
 
+// latencyOf is what [Options.Latency] says of an endpoint.
 func (g *Gateway) latencyOf(region string) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()

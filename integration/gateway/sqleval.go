@@ -38,6 +38,7 @@ func (q *query) project(items []any) []any {
 	return list
 }
 
+// compare orders two items by the keys of ORDER BY.
 func (q *query) compare(a, b any) int {
 	for _, k := range q.order {
 		c := order(k.expr(a), k.expr(b))
@@ -51,6 +52,7 @@ func (q *query) compare(a, b any) int {
 	return 0
 }
 
+// shape makes of an item what SELECT asks for; undefined values are left out.
 func (q *query) shape(item any) any {
 	switch {
 	case q.star:
@@ -67,6 +69,7 @@ func (q *query) shape(item any) any {
 	return object
 }
 
+// or reads operands of OR, in the logic of three values: true beats undefined.
 func (p *parser) or() (expr, error) {
 	return p.chain("OR", p.and, func(a, b any) any {
 		if a == true || b == true {
@@ -76,6 +79,7 @@ func (p *parser) or() (expr, error) {
 	})
 }
 
+// and reads operands of AND: false beats undefined.
 func (p *parser) and() (expr, error) {
 	return p.chain("AND", p.not, func(a, b any) any {
 		if a == false || b == false {
@@ -93,6 +97,7 @@ func both(a, b any) any {
 	return undefined
 }
 
+// chain reads operands that are joined by one word, from left to right.
 func (p *parser) chain(word string, operand func() (expr, error), f func(a, b any) any) (expr, error) {
 	left, err := operand()
 	for err == nil && p.accept(word) {
@@ -113,6 +118,7 @@ func truthOf(v any) any {
 	return undefined
 }
 
+// not reads NOT; the opposite of undefined is undefined.
 func (p *parser) not() (expr, error) {
 	if !p.accept("NOT") {
 		return p.comparison()
@@ -133,6 +139,7 @@ var comparisons = map[string]func(c int) bool{
 	">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
 }
 
+// comparison reads an operand, alone or compared with another or with a list.
 func (p *parser) comparison() (expr, error) {
 	left, err := p.operand()
 	if err != nil {
@@ -223,6 +230,7 @@ func order(a, b any) int {
 	return 0
 }
 
+// float is a number in whatever form the store or a query has it.
 func float(v any) float64 {
 	switch v := v.(type) {
 	case json.Number:
@@ -238,6 +246,7 @@ func float(v any) float64 {
 	return 0
 }
 
+// equal compares two values of any types; lists and objects by their JSON.
 func equal(a, b any) bool {
 	if rank(a) != rank(b) {
 		return false

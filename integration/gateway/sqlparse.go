@@ -22,6 +22,7 @@ type column struct {
 	expr expr
 }
 
+// sortKey is one element of ORDER BY.
 type sortKey struct {
 	expr       expr
 	descending bool
@@ -78,10 +79,12 @@ func aliasIn(tokens []token) string {
 	return "c"
 }
 
+// isKeyword tells the words that may follow FROM's name from an alias.
 func isKeyword(word string) bool {
 	return strings.Contains(" WHERE ORDER OFFSET JOIN GROUP ", " "+strings.ToUpper(word)+" ")
 }
 
+// peek is the next token, empty at the end.
 func (p *parser) peek() token {
 	if p.at >= len(p.tokens) {
 		return token{}
@@ -89,6 +92,7 @@ func (p *parser) peek() token {
 	return p.tokens[p.at]
 }
 
+// next takes the next token.
 func (p *parser) next() token {
 	t := p.peek()
 	p.at++
@@ -105,6 +109,7 @@ func (p *parser) accept(word string) bool {
 	return true
 }
 
+// expect takes a word that has to come.
 func (p *parser) expect(word string) error {
 	if !p.accept(word) {
 		return fmt.Errorf("%s expected, not %q", word, p.peek().text)
@@ -112,6 +117,7 @@ func (p *parser) expect(word string) error {
 	return nil
 }
 
+// number takes a count, as a literal or as a parameter.
 func (p *parser) number() (int, error) {
 	t := p.next()
 	value := t.value
@@ -125,6 +131,7 @@ func (p *parser) number() (int, error) {
 	return int(f), nil
 }
 
+// selection reads SELECT up to FROM.
 func (p *parser) selection(q *query) (err error) {
 	if err := p.expect("SELECT"); err != nil {
 		return err
@@ -154,6 +161,7 @@ func (p *parser) selection(q *query) (err error) {
 	return p.columns(q)
 }
 
+// columns reads a list of expressions; a path is named after its last step.
 func (p *parser) columns(q *query) error {
 	for {
 		e, err := p.or()
@@ -177,6 +185,7 @@ func (p *parser) columns(q *query) error {
 	}
 }
 
+// from reads FROM; aliasIn has found the name already.
 func (p *parser) from(*query) error {
 	if !p.accept("FROM") {
 		return nil
@@ -190,6 +199,7 @@ func (p *parser) from(*query) error {
 	return nil
 }
 
+// filter reads WHERE.
 func (p *parser) filter(q *query) (err error) {
 	if p.accept("WHERE") {
 		q.where, err = p.or()
@@ -197,6 +207,7 @@ func (p *parser) filter(q *query) (err error) {
 	return err
 }
 
+// sorting reads ORDER BY.
 func (p *parser) sorting(q *query) error {
 	if !p.accept("ORDER") {
 		return nil
@@ -220,6 +231,7 @@ func (p *parser) sorting(q *query) error {
 	}
 }
 
+// window reads OFFSET and LIMIT.
 func (p *parser) window(q *query) (err error) {
 	if !p.accept("OFFSET") {
 		return nil

@@ -59,6 +59,7 @@ func scanToken(text string) (token, int, error) {
 	return token{kind: 'o', text: text[:n]}, n, nil
 }
 
+// inName tells what names and keywords are made of.
 func inName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // span is the number of leading bytes whose runes satisfy f.

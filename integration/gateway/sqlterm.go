@@ -37,6 +37,7 @@ func (p *parser) operand() (expr, error) {
 	return nil, fmt.Errorf("unexpected %q", t.text)
 }
 
+// constant is an expression that does not look at the item.
 func constant(v any) expr { return func(any) any { return v } }
 
 // name reads what begins with an identifier.
@@ -86,6 +87,7 @@ func (p *parser) path() (expr, error) {
 	}
 }
 
+// follow walks a path; a step that leads nowhere is undefined.
 func follow(v any, steps []any) any {
 	for _, step := range steps {
 		switch node := v.(type) {
@@ -121,6 +123,7 @@ var functions = map[string]struct {
 	"ARRAY_CONTAINS": {2, arrayContains},
 }
 
+// texts makes a function of two strings; with anything else it is undefined.
 func texts(f func(a, b string) bool) func([]any) any {
 	return func(v []any) any {
 		a, ok1 := v[0].(string)
@@ -132,6 +135,7 @@ func texts(f func(a, b string) bool) func([]any) any {
 	}
 }
 
+// arrayContains looks for a value in a list.
 func arrayContains(v []any) any {
 	list, ok := v[0].([]any)
 	if !ok {
@@ -145,6 +149,7 @@ func arrayContains(v []any) any {
 	return false
 }
 
+// function reads a call. Functions outside of the subset are errors.
 func (p *parser) function(name string) (expr, error) {
 	f, ok := functions[name]
 	if !ok {

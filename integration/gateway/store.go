@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,12 +20,14 @@ type Store struct {
 	undo       map[itemKey]*item // what a batch has replaced so far, nil for nothing; nil outside of a batch
 }
 
+// database is one database.
 type database struct {
 	id, rid    string
 	props      map[string]any
 	containers map[string]*container
 }
 
+// container is one container with its items.
 type container struct {
 	id, rid    string
 	database   string
@@ -90,7 +93,8 @@ func (s *Store) Executions(container, id string) []Execution {
 }
 
 // Repeated are the writes that took effect although a write of the same operation, item and activity id had before: what a
-// client carried out twice. Within one batch an item may be written more than once; that is no repetition.
+// client carried out twice. Within one batch an item may be written more than once; that is no repetition. Writes without an
+// activity id are not looked at.
 func (s *Store) Repeated() []Execution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,6 +102,9 @@ func (s *Store) Repeated() []Execution {
 	seen := map[write]Execution{}
 	var list []Execution
 	for _, e := range s.executions {
+		if e.Activity == "" {
+			continue
+		}
 		w := write{e.Operation, e.Database, e.Container, e.Key, e.ID, e.Activity}
 		if first, ok := seen[w]; ok && first.Request != e.Request {
 			list = append(list, e)
@@ -112,7 +119,8 @@ func (s *Store) Repeated() []Execution {
 func (s *Store) Lookup(_ context.Context, db, id string) (Container, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, d := range s.databases {
+	for _, name := range slices.Sorted(maps.Keys(s.databases)) { // in order: without a database the answer must not be chance
+		d := s.databases[name]
 		if c := d.containers[id]; c != nil && (db == "" || d.id == db) {
 			return Container{Database: d.id, ID: c.id, RID: c.rid, Definition: c.definition}, true
 		}
@@ -148,14 +156,17 @@ func (s *Store) Do(_ context.Context, r *Request) (*Answer, error) {
 	return s.doItems(c, r), nil
 }
 
+// notFound is the answer for a resource that does not exist.
 func notFound(r *Request) *Answer {
 	return failure(404, 0, "Entity with the specified id does not exist in the system.", r.Header.Get(headerActivity))
 }
 
+// badRequest is the answer for what the store does not understand or accept.
 func badRequest(r *Request, format string, args ...any) *Answer {
 	return failure(400, 0, fmt.Sprintf(format, args...), r.Header.Get(headerActivity))
 }
 
+// conflict is the answer to a second creation.
 func conflict(r *Request) *Answer {
 	return failure(409, 0, "Entity with the specified id already exists in the system.", r.Header.Get(headerActivity))
 }

@@ -53,6 +53,7 @@ type Definition struct {
 	Version int      `json:"version,omitempty"`
 }
 
+// set sets a header.
 func (a *Answer) set(name, value string) {
 	if a.Header == nil {
 		a.Header = http.Header{}
