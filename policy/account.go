@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
 	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
@@ -27,6 +28,7 @@ type account struct {
 	breaker    *breaker.Store
 	ppaf       *ppaf.Store
 	partitions *partitions
+	pages      *hedge.Pages
 	loader     loader
 
 	mutex     sync.Mutex        // guards what follows
@@ -47,6 +49,7 @@ func newAccount(m *Middleware, host string) *account {
 		breaker:    breaker.NewStore(m.options.Breaker),
 		ppaf:       ppaf.NewStore(m.options.Failover),
 		partitions: newPartitions(host),
+		pages:      hedge.NewPages(),
 	}
 	a.loader.account = a
 	return a

@@ -37,6 +37,11 @@ func (w *walk) attempt(r regions.Index) answer {
 		span.End(resultOf(a.response, a.err))
 	}
 	a.judge(caller, w.kind, w.endpoint.options.Retry.RepeatWrites)
+	if w.lost.Load() {
+		// Whatever a transport that ignores cancellation still brings is neither
+		// the region's success nor its failure.
+		a.outcome, a.verdict = outcome{fault: cancelled}, verdict{}
+	}
 	return a
 }
 

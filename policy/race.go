@@ -161,6 +161,7 @@ func (r *race) ended(leg int, a answer) {
 	m := r.state.Ended(leg, a.final())
 	if m == hedge.Return && r.state.Winner() == leg {
 		r.won = a
+		r.walk.lost.Store(true)
 		r.loses()
 		r.cancel()
 	}
@@ -215,6 +216,7 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 	if r.state.Slow() {
 		w.countSlowWin(r.won)
 	}
+	w.rememberPage(r.won)
 	return deliverAnswer(r.won)
 }
 

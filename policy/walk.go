@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -24,15 +25,17 @@ type walk struct {
 	kind     kind
 	list     regions.List // the applicable regions, in the order to ask them
 	excluded regions.Set
-	never    regions.Set  // those of them that are there as a last resort only: excluded, or opened
-	claims   hedge.Claims // regions that the walk or its hedges have asked
-	visited  regions.Set  // regions that the walk has asked
+	never    regions.Set   // those of them that are there as a last resort only: excluded, or opened
+	usual    regions.Index // the first of them, before the page before this one had a say
+	claims   hedge.Claims  // regions that the walk or its hedges have asked
+	visited  regions.Set   // regions that the walk has asked
 	began    time.Time
 	rule     regions.Rule  // that made the list
 	trial    regions.Index // the unwell region that this request is let through to
 
-	attempts int // sent so far, those of findPrimary not counted
-	limit    int // how many may be sent
+	lost     atomic.Bool // a hedge has won: what still comes says nothing
+	attempts int         // sent so far, those of findPrimary not counted
+	limit    int         // how many may be sent
 	repeated bool
 	election election
 	circuit  circuit
@@ -91,6 +94,7 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 	if w.list.Len() > 1 {
 		w.list, w.trial = w.endpoint.account.order(p.Regions, w.kind.write(), now)
 	}
+	w.leadWithPage(now)
 	w.rule = p.Rule
 	w.tellPlan()
 	if w.endpoint.account.loader.bound() {
@@ -147,9 +151,7 @@ func (w *walk) apply(a answer) {
 		w.trial = regions.None
 	}
 	if v.forgetRanges {
-		account.partitions.forget(w.info.ContainerLink)
-		account.loader.tasks.outdated(w.info.ContainerLink)
-		account.loader.want(w.info.ContainerLink, time.Now())
+		account.forgetRanges(w.info.ContainerLink)
 	}
 	switch {
 	case v.action == findPrimary && !w.failover.on: // refreshes, and waits for it
@@ -158,6 +160,13 @@ func (w *walk) apply(a answer) {
 	case v.mark:
 		account.refresh(time.Now(), suspicionInterval)
 	}
+}
+
+// forgetRanges drops what is known of a container's ranges and reads them anew.
+func (a *account) forgetRanges(link string) {
+	a.partitions.forget(link)
+	a.loader.tasks.outdated(link)
+	a.loader.want(link, time.Now())
 }
 
 // release gives back the places of a trial and of a probe that came to no
@@ -220,6 +229,7 @@ func (w *walk) answer() answer {
 func (w *walk) finish() (*http.Response, error) {
 	a := w.answer()
 	w.endMetadata(a)
+	w.rememberPage(a)
 	if a.err != nil && w.request.Raw().Context().Err() != nil {
 		return nil, a.err
 	}
