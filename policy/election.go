@@ -32,9 +32,7 @@ type election struct {
 // bounded by time, not by the number of attempts.
 func (w *walk) findPrimary(refused regions.Index) (regions.Index, bool) {
 	e, ctx := &w.election, w.request.Raw().Context()
-	if e.since.IsZero() {
-		e.since = time.Now()
-	}
+	e.refused(time.Now())
 	left := electionBudget - time.Since(e.since)
 	if e.round == len(electionPauses) || left <= 0 {
 		return regions.None, false
@@ -47,8 +45,14 @@ func (w *walk) findPrimary(refused regions.Index) (regions.Index, bool) {
 	if ctx.Err() != nil {
 		return regions.None, false
 	}
-	w.plan(w.endpoint.view(), time.Now())
-	return w.list.First(), true
+	return w.planAgain(), true
+}
+
+// refused notes a refusal: the first one counts.
+func (e *election) refused(at time.Time) {
+	if e.since.IsZero() {
+		e.since = at
+	}
 }
 
 // awaitPrimary returns when the primary is another region than refused, or

@@ -60,16 +60,32 @@ func (w *walk) startRound(now time.Time) regions.Index {
 		w.failover.search.Round(list, began)
 		return first
 	}
-	until, _ := w.request.Raw().Context().Deadline()
-	search := ppaf.NewSearch(list, began, until)
+	search := ppaf.NewSearch(list, began, w.lastRound())
 	w.failover.search = &search
 	return first
+}
+
+// lastRound is when no further round may start any more: at the caller's
+// deadline, and, if failover was switched on while the write was looking for
+// the primary, when the time for that is over.
+func (w *walk) lastRound() time.Time {
+	until, bounded := w.request.Raw().Context().Deadline()
+	if since := w.election.since; !since.IsZero() {
+		if over := since.Add(electionBudget + 1); !bounded || over.Before(until) {
+			return over
+		}
+	}
+	return until
 }
 
 // failOver takes the answer of one candidate and returns the next one. A round
 // that ends in an election of the service is repeated after a pause.
 func (w *walk) failOver(a answer) (regions.Index, bool) {
 	account := w.endpoint.account
+	if a.verdict.action == findPrimary {
+		w.election.refused(a.ended())
+		w.attempts--
+	}
 	step := w.failover.search.Next(a.region, failoverAnswer(a.outcome), a.ended())
 	if step.Exhausted {
 		c, changed := account.ppaf.Exhausted(ppaf.Key(w.partition()), w.failover.search.Began())
@@ -95,8 +111,7 @@ func (w *walk) awaitElection(pause time.Duration) (regions.Index, bool) {
 		return regions.None, false
 	}
 	w.attempts = 0
-	w.plan(w.endpoint.view(), time.Now())
-	return w.firstRegion(time.Now()), true
+	return w.planAgain(), true
 }
 
 // noteFailover tells what an attempt of a write said about the write region of

@@ -105,7 +105,6 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 // run asks one region after the other until there is an answer for the caller.
 func (w *walk) run() (*http.Response, error) {
 	region := w.firstRegion(w.began)
-	w.claims.Claim(region)
 	for {
 		a := w.attempt(region)
 		w.apply(a)
@@ -121,10 +120,20 @@ func (w *walk) run() (*http.Response, error) {
 
 // firstRegion is the region to ask first.
 func (w *walk) firstRegion(now time.Time) regions.Index {
+	first := w.list.First()
 	if w.failover.on {
-		return w.startRound(now)
+		first = w.startRound(now)
 	}
-	return w.list.First()
+	w.claims.Claim(first)
+	return first
+}
+
+// planAgain plans the walk by what the account is now, which may be of another
+// kind than before, and returns the region to ask first.
+func (w *walk) planAgain() regions.Index {
+	now := time.Now()
+	w.plan(w.endpoint.view(), now)
+	return w.firstRegion(now)
 }
 
 // remember keeps what the answer to the caller depends on.
