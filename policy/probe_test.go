@@ -178,7 +178,7 @@ func TestProbeOfPanickingTransport(t *testing.T) {
 		require.Empty(w, w.changes.take())
 		require.False(w, w.ha.State().Accounts[0].Unwell[0].Probing, "the place is free")
 		panics.Store(false)
-		require.Equal(w, 1, w.together(5, readKey))
+		require.Equal(w, 1, w.together(1, readKey))
 		require.Equal(w, []string{"A read HealthyTentative"}, w.unwell())
 	})
 }
