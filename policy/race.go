@@ -18,19 +18,36 @@ import (
 type race struct {
 	walk       *walk
 	caller     context.Context
-	original   *http.Request // nobody changes it while the race is on: hedges are copies of it
+	original   *http.Request // the caller's; while the race is on, only its headers may change
+	header     []field       // of the original, before the first leg began
 	list       regions.List
 	candidates regions.Set
 	loses      context.CancelFunc // ends the first leg
+	fire       func()             // tick; made once for each race of the pool
 
 	mutex  sync.Mutex // guards what follows
 	state  hedge.Race
 	timer  *time.Timer
+	ticked bool               // the timer has fired
 	won    answer             // of the hedge that won
 	hedged context.Context    // of the hedges; nil before the first
 	cancel context.CancelFunc // ends them
 	over   chan struct{}      // closed at the end, made when the first leg has to wait for it
 }
+
+// field is one header. Its values are never changed in place, only replaced.
+type field struct {
+	name   string
+	values []string
+}
+
+// races keeps those that were never hedged: armed and not fired is the usual
+// case, and should cost little.
+var races = sync.Pool{New: func() any {
+	r := new(race)
+	r.fire = r.tick
+	return r
+}}
 
 // raced prepares the race of an operation that may be hedged, nil when it may not.
 func (w *walk) raced() *race {
@@ -54,10 +71,10 @@ func (w *walk) raced() *race {
 		w.span.HedgeWithheld(reason.String())
 		return nil
 	}
-	return &race{
-		walk: w, caller: caller, original: w.request.Raw(),
-		list: w.list, candidates: candidates, state: hedge.MakeRace(schedule),
-	}
+	r := races.Get().(*race)
+	r.walk, r.caller, r.original = w, caller, w.request.Raw()
+	r.list, r.candidates, r.state = w.list, candidates, hedge.MakeRace(schedule)
+	return r
 }
 
 // run runs the walk under a context that a winning hedge can end, and returns
@@ -66,37 +83,54 @@ func (r *race) run() (*http.Response, error) {
 	ctx, loses := context.WithCancel(r.caller)
 	defer loses()
 	r.loses = loses
-	r.walk.detach(ctx)
-	wait, _ := r.state.Next(time.Now())
+	r.detach(ctx)
+	wait, _ := r.state.Next(r.walk.began)
 	r.mutex.Lock()
-	r.timer = time.AfterFunc(wait, r.tick)
+	r.timer = time.AfterFunc(wait, r.fire)
 	r.mutex.Unlock()
 	defer r.end()
 	response, err := r.walk.run()
 	return r.decide(response, err)
 }
 
-// detach gives the walk a request of its own: the original stays as it is, for
-// hedges to copy. Header values are never changed in place, so the map is
-// enough.
-func (w *walk) detach(ctx context.Context) {
-	w.request = w.request.WithContext(ctx)
-	raw := w.request.Raw()
-	url, header := *raw.URL, make(http.Header, len(raw.Header)+2)
-	for name, values := range raw.Header {
-		header[name] = values
+// detach gives the walk a request of its own, with a context that ends when a
+// hedge wins. The headers stay shared with the original: a copy of the map would
+// be the dearest part of a race that is not run. Policies behind ours may write
+// to it, so what hedges need of it is noted before.
+func (r *race) detach(ctx context.Context) {
+	for name, values := range r.original.Header {
+		r.header = append(r.header, field{name, values})
 	}
-	raw.URL, raw.Header = &url, header
+	w := r.walk
+	w.request = w.request.WithContext(ctx)
+	raw, url := w.request.Raw(), *r.original.URL
+	raw.URL = &url
 }
 
-// end stops the timer and the legs that are still in flight.
+// copy makes a request of the original as it was before the race.
+func (r *race) copy() privateRequest {
+	raw, url := r.original.WithContext(context.Background()), *r.original.URL
+	raw.URL, raw.Header, raw.Body, raw.GetBody = &url, make(http.Header, len(r.header)), nil, nil
+	for _, f := range r.header {
+		raw.Header[f.name] = f.values
+	}
+	return privateRequest{raw, r.walk.body}
+}
+
+// end stops the timer and the legs that are still in flight. When no other
+// goroutine has seen the race, it goes back to the pool.
 func (r *race) end() {
 	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.timer.Stop()
+	alone := r.timer.Stop() && !r.ticked && r.hedged == nil
 	r.state.Stop(false) // after a panic of the walk; otherwise it is over
 	if r.cancel != nil {
 		r.cancel()
+	}
+	r.mutex.Unlock()
+	if alone {
+		clear(r.header)
+		*r = race{header: r.header[:0], fire: r.fire}
+		races.Put(r)
 	}
 }
 
@@ -104,6 +138,7 @@ func (r *race) end() {
 func (r *race) tick() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	r.ticked = true
 	if r.caller.Err() != nil {
 		return
 	}
@@ -143,10 +178,7 @@ func (r *race) start() hedge.Move {
 	if r.hedged == nil {
 		r.hedged, r.cancel = context.WithCancel(r.caller)
 	}
-	leg := hedgeLeg{
-		race: r, number: r.state.Sent(), region: region,
-		request: newPrivateRequest(r.original, r.walk.body),
-	}
+	leg := hedgeLeg{race: r, number: r.state.Sent(), region: region, request: r.copy()}
 	go leg.run(r.hedged)
 	return hedge.Wait
 }
