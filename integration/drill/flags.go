@@ -156,7 +156,7 @@ func (s *settings) checkEndpoint() error {
 	return nil
 }
 
-// refine parses the lists.
+// refine parses the words.
 func (s *settings) refine(w words, given map[string]bool) (err error) {
 	s.chosen = given["preferred"]
 	switch w.protocol {
@@ -170,18 +170,7 @@ func (s *settings) refine(w words, given map[string]bool) (err error) {
 	if s.regions, err = names("regions", w.regions); err != nil {
 		return err
 	}
-	switch {
-	case w.preferred == "none":
-	case s.chosen:
-		if s.preferred, err = names("preferred", w.preferred); err != nil {
-			return err
-		}
-	case s.multiWrite:
-		s.preferred = s.regions
-	default:
-		s.preferred = append(slices.Clone(s.regions[1:]), s.regions[0])
-	}
-	if err := spell("preferred", s.preferred, s.regions); err != nil && s.endpoint == "" {
+	if err := s.prefer(w.preferred); err != nil {
 		return err
 	}
 	victim := s.regions[0]
@@ -190,6 +179,25 @@ func (s *settings) refine(w words, given map[string]bool) (err error) {
 	}
 	s.faults, err = parseFaults(w.faults, s.regions, victim)
 	return err
+}
+
+// prefer reads -preferred, or fills in its default. What an endpoint has is not known yet.
+func (s *settings) prefer(word string) (err error) {
+	switch {
+	case word == "none":
+	case s.chosen:
+		if s.preferred, err = names("preferred", word); err != nil {
+			return err
+		}
+	case s.multiWrite:
+		s.preferred = slices.Clone(s.regions)
+	default:
+		s.preferred = append(slices.Clone(s.regions[1:]), s.regions[0])
+	}
+	if s.endpoint != "" {
+		return nil
+	}
+	return spell("preferred", s.preferred, s.regions)
 }
 
 // names splits a list of regions.

@@ -38,7 +38,7 @@ func perform(ctx context.Context, s settings, stdout, stderr io.Writer) int {
 	}
 	var l *live
 	if !s.json {
-		fmt.Fprintln(stdout, c.describe())
+		fmt.Fprint(stdout, c.describe())
 		l = newLive(stdout)
 	}
 	d, err := newDrill(ctx, c, l)
@@ -46,19 +46,21 @@ func perform(ctx context.Context, s settings, stdout, stderr io.Writer) int {
 		err = d.run(ctx)
 	}
 	err = errors.Join(err, d.close())
-	if s.json {
+	d.report.broken = err != nil
+	switch {
+	case s.json:
 		err = errors.Join(err, d.report.json(stdout))
-	} else {
+	case len(d.report.rows) > 0:
 		fmt.Fprintln(stdout)
 		d.report.render(stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "drill:", err)
 	}
-	if err != nil || !d.report.passed() {
-		return 1
+	if err == nil && d.report.passed() {
+		return 0
 	}
-	return 0
+	return 1
 }
 
 // describe says what is about to be done, and to what.

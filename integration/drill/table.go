@@ -15,6 +15,7 @@ import (
 
 // report is what a run has found.
 type report struct {
+	broken   bool // the run did not come to its end
 	rows     []row
 	repeated []count            // writes carried out twice, by side; empty when nobody can tell
 	errors   map[string][]cause // of lost requests, by side
@@ -85,7 +86,7 @@ func (r *report) twice(side string) int {
 }
 
 // passed reports whether our side did what the exit status stands for.
-func (r *report) passed() bool { return r.of(ours).lost == 0 && r.twice(ours) == 0 }
+func (r *report) passed() bool { return !r.broken && r.of(ours).lost == 0 && r.twice(ours) == 0 }
 
 // columns of the table; the first two and the last are text.
 var columns = []string{"phase", "side", "requests", "failed", "lost", "unknown", "p50", "p99", "max", "regions contacted"}
