@@ -42,6 +42,15 @@ type Options struct {
 
 	// SlowWins is how many hedges in a row must win against a region to open it. Default 5. A tentative region opens at half of it.
 	SlowWins int
+
+	steady bool // see WithoutJitter
+}
+
+// WithoutJitter returns the options of a breaker whose openings last exactly as long as OpenFor and MaxOpenFor say. It is for
+// tests and simulations that must be repeatable: many clients that probe in step are a burden to a region that recovers.
+func (o Options) WithoutJitter() Options {
+	o.steady = true
+	return o
 }
 
 // The defaults of Options.

@@ -41,6 +41,9 @@ type Store struct {
 
 // NewStore returns a store that goes by o, which must have passed Validate. A disabled one records nothing.
 func NewStore(o Options) *Store {
+	if o.steady {
+		return newStore(o, limit, func(slot, time.Duration) uint8 { return 0 })
+	}
 	return newStore(o, limit, seeded(rand.Uint64()))
 }
 

@@ -29,6 +29,29 @@ func open(t *testing.T, m machine, k Key, r Region, write bool, now time.Time) {
 	require.Fail(t, "it does not open")
 }
 
+// TestWithoutJitter opens many partitions, which come due at the same moment, and not with jitter.
+func TestWithoutJitter(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options Options
+		steady  bool
+	}{{"with", Options{ReadFailures: 1}, false}, {"without", Options{ReadFailures: 1}.WithoutJitter(), true}} {
+		s, at := NewStore(c.options), time.Unix(1_000, 0)
+		due := 0
+		for k := range uint64(100) {
+			s.Record(Key{1, k}, 0, false, Failure, at)
+		}
+		for k := range uint64(100) {
+			if s.Route(Key{1, k}, false, at.Add(defaultOpenFor)).ProbeDue {
+				due++
+			}
+		}
+		if c.steady != (due == 100) {
+			t.Errorf("%s jitter: %d of 100 due", c.name, due)
+		}
+	}
+}
+
 func TestHealthyCostsNothing(t *testing.T) {
 	s := NewStore(Options{})
 	healthy := func() {

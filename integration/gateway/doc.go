@@ -25,7 +25,9 @@
 // so that a test can prove that it never carries data.
 //
 // Document answers carry the range id, a session token that never goes back per range, and an lsn. One store stands behind all
-// regions, so there is no replication lag: 404/1002 comes from a [Rule] only. A client that goes away does not undo a write.
+// regions. Without [Options.Lag] all of them see all of it at once, and 404/1002 comes from a [Rule] only; with it a region sees
+// late what was written elsewhere, and answers 404/1002 to a session token that is ahead of it. A client that goes away does not
+// undo a write.
 //
 // # Faults
 //

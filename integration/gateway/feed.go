@@ -23,7 +23,7 @@ func (r *Request) inScope(it *item) bool {
 func (s *Store) scope(c *container, r *Request) []*item {
 	list := make([]*item, 0, len(c.items))
 	for _, it := range c.items {
-		if r.inScope(it) {
+		if it = it.seenBy(r); it != nil && r.inScope(it) {
 			list = append(list, it)
 		}
 	}
@@ -133,7 +133,7 @@ func (s *Store) changeFeed(c *container, r *Request) *Answer {
 	isNew := newSince(c, r)
 	var list []*item
 	for _, it := range c.items {
-		if isNew(it) && r.inScope(it) {
+		if it = it.seenBy(r); it != nil && isNew(it) && r.inScope(it) {
 			list = append(list, it)
 		}
 	}

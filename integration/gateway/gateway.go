@@ -32,6 +32,9 @@ type Options struct {
 	Ranges int
 	// Latency is added before each answered request, by region, or by [Global]. A region that is not named has none.
 	Latency map[string]time.Duration
+	// Lag is how late a region sees what was written elsewhere, by region; see [Gateway.SetLag]. Nil: all regions see
+	// everything at once.
+	Lag map[string]time.Duration
 	// Seed makes [Rule.Probability] repeatable.
 	Seed uint64
 	// LogLimit is how many entries the log keeps, the newest ones. 0 keeps all, a negative value none.
@@ -61,6 +64,8 @@ type Gateway struct {
 	tables   map[string]*table   // ranges by container rid
 	moved    map[place]string    // write region of a range; electing while there is none
 	open     []*Listening
+
+	replicas replicas
 }
 
 // New makes a gateway. It starts nothing: see [Gateway.RoundTripper] and [Gateway.Listen].
@@ -85,6 +90,9 @@ func New(o Options) *Gateway {
 	g.hosts[g.host(Global)] = Global
 	for region, d := range o.Latency {
 		g.latency[fold(region)] = d
+	}
+	for region, d := range o.Lag {
+		g.SetLag(region, d)
 	}
 	g.SetRegions(o.Regions...)
 	return g

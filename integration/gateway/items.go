@@ -78,7 +78,7 @@ func (s *Store) executed(c *container, r *Request, operation, id string) {
 
 // read serves one item, or 304 if the client has this version. s.mu is held.
 func (s *Store) read(c *container, r *Request, id string) *Answer {
-	it := c.items[itemKey{r.Key, id}]
+	it := c.items[itemKey{r.Key, id}].seenBy(r)
 	switch {
 	case it == nil:
 		return notFound(r)
@@ -120,7 +120,7 @@ func (s *Store) mutate(c *container, r *Request, m mutation) written {
 	if old == nil {
 		status = 201
 	}
-	return written{reply(status, s.put(c, key, id, body, old).body), id}
+	return written{reply(status, s.put(c, r, key, id, body, old).body), id}
 }
 
 // item reads the item that a mutation brings, and its key. Its id is a string that is not empty.
@@ -156,7 +156,7 @@ func precondition(r *Request) *Answer {
 }
 
 // put stores a version of an item.
-func (s *Store) put(c *container, key, id string, body map[string]any, old *item) *item {
+func (s *Store) put(c *container, r *Request, key, id string, body map[string]any, old *item) *item {
 	s.next++
 	c.lsn++
 	epk, _ := effective(c.definition, key)
@@ -171,6 +171,9 @@ func (s *Store) put(c *container, key, id string, body map[string]any, old *item
 		it.order, it.body["_rid"] = c.created, c.rid+strconv.FormatInt(c.created, 16)
 	}
 	it.body["_etag"], it.body["_ts"], it.body["_self"], it.body["_attachments"] = it.etag, it.ts, "", "attachments/"
+	if r.Sees != nil {
+		it.origin, it.at, it.before = r.Origin, time.Now(), old
+	}
 	s.replaced(it.itemKey, old)
 	c.items[it.itemKey] = it
 	return it
@@ -216,5 +219,5 @@ func (s *Store) patchItem(c *container, r *Request, m mutation) *Answer {
 	case keyOf(c.definition, body) != r.Key || body["id"] != m.id:
 		return badRequest(r, "neither the id nor the partition key of an item can be changed")
 	}
-	return reply(200, s.put(c, r.Key, m.id, body, old).body)
+	return reply(200, s.put(c, r, r.Key, m.id, body, old).body)
 }

@@ -23,6 +23,7 @@ type keyRange struct {
 	version   int      // the table's version that brought it
 	split     bool
 	lsn       int64
+	writes    []replicated // since there is replication lag; see replicas
 }
 
 // place names a range for [Gateway.MoveRange]; empty fields mean all.
@@ -186,7 +187,7 @@ func (g *Gateway) Split(container, rangeID string) (left, right string) {
 	middle := (r.low + r.high) / 2
 	children := []*keyRange{t.add(r.low, middle, parents), t.add(middle, r.high, parents)}
 	for _, child := range children {
-		child.version, child.lsn = t.version, r.lsn
+		child.version, child.lsn, child.writes = t.version, r.lsn, slices.Clip(r.writes)
 		for _, name := range []string{container, ""} {
 			if region, ok := g.moved[place{name, r.id}]; ok {
 				g.moved[place{name, child.id}] = region

@@ -20,6 +20,7 @@ type call struct {
 	rng    string // the range the request is about, "" if none or many
 	rid    string // of the container, "" if it is not known
 	gone   bool   // rangeH names a range that does not exist
+	token  string // what the answer's session token says of each region's writes; "" without replication lag
 }
 
 // Headers that say what a request is.

@@ -143,6 +143,13 @@ func (g *Gateway) serve(ctx context.Context, c *call, v *visit) *Answer {
 	if c.Operation == "pkranges" && c.rid != "" {
 		return g.finish(c, nil, g.rangeFeed(c))
 	}
+	if g.lags() {
+		g.replicas.mu.Lock() // a write and what it adds to the range's history are one step
+		defer g.replicas.mu.Unlock()
+		if a := g.behind(c); a != nil {
+			return g.finish(c, nil, a)
+		}
+	}
 	a, err := g.upstream.Do(ctx, &c.Request)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -203,7 +210,9 @@ func (g *Gateway) touch(c *call, a *Answer) *keyRange {
 	}
 	if c.Write && a.Status < 300 && a.Status != 207 {
 		r.lsn++
+		g.replicas.note(c, r)
 	}
+	c.token = g.replicas.token(c, r)
 	seen := *r
 	return &seen
 }
@@ -221,7 +230,7 @@ func (g *Gateway) finish(c *call, r *keyRange, a *Answer) *Answer {
 	if r != nil {
 		lsn := strconv.FormatInt(r.lsn, 10)
 		a.setDefault("lsn", lsn)
-		a.setDefault(headerSession, r.id+":-1#"+lsn)
+		a.setDefault(headerSession, r.id+":-1#"+lsn+c.token)
 	}
 	a.set("content-length", strconv.Itoa(len(a.Body)))
 	return a

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Store is an [Upstream] in process: databases, containers and items in memory, one partition of everything. It knows nothing
@@ -50,6 +51,11 @@ type item struct {
 	order int64
 	lsn   int64
 	ts    int64
+
+	// With replication lag: where and when the version was written, and the one before it.
+	origin string
+	at     time.Time
+	before *item
 }
 
 // Execution is one write that took effect.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Upstream executes requests that the gateway has let through. [Store] is the one in process; [NewHTTPUpstream] makes one of
@@ -31,6 +32,11 @@ type Request struct {
 	Definition Definition // of the container, for document operations
 	Key        string     // partition key header in canonical JSON; "" without one
 	Span       Span       // the effective partition keys that queries and feeds are about
+
+	// Origin is the region that serves the request, and Sees tells whether it has a write that was made in another region at
+	// that time. Both are empty while there is no replication lag, and then every region sees everything.
+	Origin string
+	Sees   func(origin string, at time.Time) bool
 }
 
 // Answer is a complete response.
