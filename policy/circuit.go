@@ -17,6 +17,7 @@ type circuit struct {
 	on       bool            // the breaker has a say in this request
 	id       partition.ID    // of the request's partition; zero: not asked for yet
 	known    partition.Known // how it is known
+	alone    bool            // by its logical key, though its range is known
 
 	// What was counted before the range of a logical key was learned: it waits
 	// for the range, so that all keys of a sick range share their count.
@@ -53,8 +54,23 @@ func (w *walk) breakable() bool {
 func (w *walk) partition() breaker.Key {
 	if w.circuit.id == (partition.ID{}) {
 		w.circuit.id, w.circuit.known = w.endpoint.account.partitions.resolve(w.info)
+		w.stayAlone()
 	}
 	return breaker.Key(w.circuit.id)
+}
+
+// stayAlone keeps to the logical key while a region is opened for that alone,
+// as no answer had told its range before: what is learned later must not let
+// requests back to that region.
+func (w *walk) stayAlone() {
+	c, account := &w.circuit, w.endpoint.account
+	if !c.on || account.breaker.Empty() || c.known != partition.ByRangeID || w.info.RangeID != "" {
+		return
+	}
+	id := account.partitions.byKey(w.info)
+	if account.breaker.Route(breaker.Key(id), w.kind.write(), time.Now()).Count > 0 {
+		c.id, c.known, c.alone = id, partition.ByLogicalKey, true
+	}
 }
 
 // opened is the regions that the breaker has opened for the partition, oldest
@@ -205,7 +221,7 @@ func (w *walk) learnRange(response *http.Response) {
 	case moved && account.partitions.mapOf(w.info.ContainerLink) != nil:
 		account.partitions.forget(w.info.ContainerLink) // nobody reads a new one
 	}
-	if w.circuit.known == partition.ByLogicalKey && id != (partition.ID{}) {
+	if w.circuit.known == partition.ByLogicalKey && !w.circuit.alone && id != (partition.ID{}) {
 		w.circuit.id, w.circuit.known = id, partition.ByRangeID
 	}
 }

@@ -19,6 +19,12 @@ func (p *partitions) resolve(info request.Info) (partition.ID, partition.Known) 
 	return id, known
 }
 
+// byKey is the identity of a logical key by itself, without what is known of ranges.
+func (p *partitions) byKey(info request.Info) partition.ID {
+	id, _ := partition.Resolve(p.scopeOf(info.ContainerLink), info.ContainerLink, nil, "", info.PartitionKey)
+	return id
+}
+
 // seen notes the range id of an answer to a request by key, and reports whether
 // it shows that the container's ranges are not what we took them for. id is the
 // identity of the range, zero when the key stays by itself: under a range map
@@ -26,8 +32,7 @@ func (p *partitions) resolve(info request.Info) (partition.ID, partition.Known) 
 func (p *partitions) seen(info request.Info, rangeID string) (moved bool, id partition.ID) {
 	scope, link, m := p.scopeOf(info.ContainerLink), info.ContainerLink, p.mapOf(info.ContainerLink)
 	if m == nil {
-		key, _ := partition.Resolve(scope, link, nil, "", info.PartitionKey)
-		moved = p.learned.Learn(key, rangeID)
+		moved = p.learned.Learn(p.byKey(info), rangeID)
 		id, _ = partition.Resolve(scope, link, nil, rangeID, "")
 		return moved, id
 	}

@@ -255,3 +255,21 @@ func TestBreakerSurvivesOddAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestUnboundWritesWithoutAnswer: writes that A answers with a reset are not
+// repeated, so nothing tells their range before A opens for the key alone. What
+// B then tells must not let the next writes back to A.
+func TestUnboundWritesWithoutAnswer(t *testing.T) {
+	inCircuit(t, setup{gateway: multi}, func(w *circuitWorld) {
+		w.times(1, upsertKey, w.container, w.p1)
+		fault := w.Inject(gateway.Rule{Region: A, Container: "items", Range: w.rangeOf(w.p1), Kind: gateway.Reset})
+		outcome, contacted := w.ask(w.Context(), 5, upsertKey)
+		require.Equal(w, "error "+repeat("A", 5), outcome+" "+contacted)
+		require.Equal(w, "key", w.knownBy())
+		require.Equal(w, repeat("B", 10), w.times(10, upsertKey, w.container, w.p1))
+		fault.Remove()
+		w.awaitWriteProbe(upsertKey, "A")
+		require.Equal(w, []string{"A write HealthyTentative"}, w.unwell())
+		require.Equal(w, repeat("A", 5), w.times(5, upsertKey, w.container, w.p1))
+	})
+}
