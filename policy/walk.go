@@ -42,7 +42,7 @@ type walk struct {
 	failover failover
 
 	first, last answer
-	refusals    int // answers after the first that were 403/3
+	refusals    int // answers after the first that were 403/3, or the first region's once more
 	answers     int
 	reason      telemetry.Reason // of the next attempt
 }
@@ -138,9 +138,14 @@ func (w *walk) planAgain() regions.Index {
 
 // remember keeps what the answer to the caller depends on.
 func (w *walk) remember(a answer) {
-	if w.answers == 0 {
+	refused := a.outcome.status == http.StatusForbidden && a.outcome.sub == subWriteForbidden
+	switch {
+	case w.answers == 0:
 		w.first = a
-	} else if a.outcome.status == http.StatusForbidden && a.outcome.sub == subWriteForbidden {
+	case refused:
+		w.refusals++
+	case a.region == w.first.region:
+		w.first = a // asked again: that is what it says now
 		w.refusals++
 	}
 	w.last = a
@@ -225,8 +230,8 @@ func (w *walk) nextRegion() (regions.Index, bool) {
 	return r, ok
 }
 
-// answer is the one for the caller: the last one, or the first when every
-// further region only refused (403/3).
+// answer is the one for the caller: the last one, or the first region's when
+// every further region only refused (403/3).
 func (w *walk) answer() answer {
 	if w.answers > 1 && w.refusals == w.answers-1 {
 		return w.first
