@@ -3,66 +3,67 @@ package policy
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
-	"github.com/azcosmos-ha/azcosmos-ha/breaker"
-	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
-// hedgeLeg is one hedge: one attempt, pinned to its region.
+// hedgeLeg is one hedge: one attempt, pinned to its region. It runs beside the
+// walk and reads of it only what does not change.
 type hedgeLeg struct {
 	race    *race
 	number  int
-	region  regions.Index
 	request privateRequest
+	answer
 }
 
 // run sends the hedge on a goroutine of its own and tells the race how it ended.
 func (l hedgeLeg) run(ctx context.Context) {
 	w := l.race.walk
 	defer w.endpoint.budget.Release()
-	a := l.send(ctx)
-	w.endpoint.account.noteHedge(w, a)
-	l.race.ended(l.number, a)
-}
-
-// send makes the attempt. A transport that panics costs the hedge only: on
-// this goroutine nobody else could recover it.
-func (l hedgeLeg) send(ctx context.Context) (a answer) {
-	w := l.race.walk
-	a.region, a.start = l.region, time.Now()
-	defer func() {
-		if r := recover(); r != nil {
-			a.response, a.err = nil, fmt.Errorf("azcosmos-ha: panic in a hedge: %v", r)
-		}
-		a.judge(ctx, w.kind, false)
-	}()
 	told := w.told(l.region, telemetry.Hedge, time.Time{})
 	attempt, span := w.span.StartAttempt(ctx, told)
-	defer func() { span.End(resultOf(a.response, a.err)) }()
-	a.response, a.err = l.request.send(attempt, w.endpoint.private, told.Host)
-	return a
+	l.response, l.err = l.send(attempt, told.Host)
+	span.End(resultOf(l.response, l.err))
+	l.judge(ctx, w.kind, false)
+	l.note()
+	l.race.ended(l.number, l.answer)
 }
 
-// noteHedge puts the effects of a hedge where the next requests see them. It
-// runs beside the walk and reads of it only what does not change.
-func (a *account) noteHedge(w *walk, h answer) {
-	write := w.kind.write()
-	if h.verdict.mark {
-		a.mark(h.region, write, time.Now())
+// send makes the attempt, within the time that every attempt has. A transport
+// that panics costs the hedge only: on this goroutine nobody else could recover
+// it.
+func (l hedgeLeg) send(ctx context.Context, host string) (response *http.Response, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			response, err = nil, fmt.Errorf("azcosmos-ha: panic in a hedge: %v", r)
+		}
+	}()
+	w := l.race.walk
+	if timeout := w.endpoint.options.Retry.AttemptTimeout; timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel() // the body is buffered by then
 	}
-	if h.verdict.refresh {
-		a.refresh(time.Now(), refreshInterval)
+	return l.request.send(ctx, w.endpoint.private, host)
+}
+
+// note puts the effects of the answer where the next requests see them. What
+// the breaker is to know of it, the race tells.
+func (l hedgeLeg) note() {
+	w, v := l.race.walk, l.verdict
+	account := w.endpoint.account
+	if v.mark {
+		account.mark(l.region, w.kind.write(), time.Now())
 	}
-	event := eventOf(h.verdict.signal)
-	if !w.circuit.on || event == breaker.Abandoned || (event == breaker.Success && a.breaker.Empty()) {
-		return
+	if v.forgetRanges {
+		account.forgetRanges(w.info.ContainerLink)
 	}
-	id, _ := a.partitions.resolve(w.info)
-	a.partitions.name(id, w.info.ContainerLink)
-	t, changed := a.breaker.Record(breaker.Key(id), breaker.Region(h.region), write, event, h.ended())
-	if changed {
-		a.tellTransition(t)
+	switch {
+	case v.refresh:
+		account.refresh(time.Now(), refreshInterval)
+	case v.mark:
+		account.refresh(time.Now(), suspicionInterval)
 	}
 }

@@ -29,6 +29,7 @@ type race struct {
 	state  hedge.Race
 	timer  *time.Timer
 	ticked bool               // the timer has fired
+	legs   []answer           // of the hedges; blank while in flight, and for good once the race is over
 	won    answer             // of the hedge that won
 	hedged context.Context    // of the hedges; nil before the first
 	cancel context.CancelFunc // ends them
@@ -178,7 +179,8 @@ func (r *race) start() hedge.Move {
 	if r.hedged == nil {
 		r.hedged, r.cancel = context.WithCancel(r.caller)
 	}
-	leg := hedgeLeg{race: r, number: r.state.Sent(), region: region, request: r.copy()}
+	leg := hedgeLeg{race: r, number: r.state.Sent(), request: r.copy(), answer: answer{region: region, start: time.Now()}}
+	r.legs = append(r.legs, leg.answer)
 	go leg.run(r.hedged)
 	return hedge.Wait
 }
@@ -187,9 +189,10 @@ func (r *race) start() hedge.Move {
 func (r *race) ended(leg int, a answer) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if r.caller.Err() != nil {
-		return
+	if r.caller.Err() != nil || r.state.Over() {
+		return // it was cancelled, whatever it brings
 	}
+	r.legs[leg-1] = a
 	m := r.state.Ended(leg, a.final())
 	if m == hedge.Return && r.state.Winner() == leg {
 		r.won = a
@@ -240,6 +243,9 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 	}
 	w := r.walk
 	w.span.Raced(r.state.State().String())
+	if len(r.legs) > 0 {
+		r.countHedges()
+	}
 	if r.state.Winner() == hedge.First {
 		w.pointTo(r.original, w.last.region)
 		return response, err
@@ -250,6 +256,29 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 	}
 	w.rememberPage(r.won)
 	return deliverAnswer(r.won)
+}
+
+// countHedges tells the breaker how the hedges ended, under the partition that
+// the walk knows the request by. The caller's deadline counts against those in
+// flight, as it does against an attempt of the walk. The caller holds the mutex.
+func (r *race) countHedges() {
+	w, cause := r.walk, r.caller.Err()
+	for _, a := range r.legs {
+		if a.response == nil && a.err == nil && cause != nil {
+			a.err = cause
+			a.judge(r.caller, w.kind, false)
+		}
+		event := eventOf(a.verdict.signal)
+		if !w.circuit.on || event == breaker.Abandoned || (event == breaker.Success && w.endpoint.account.breaker.Empty()) {
+			continue
+		}
+		w.partition()
+		w.learnRange(a.response)
+		w.circuit.waiting = append(w.circuit.waiting, counted{a.region, event, a.ended()})
+	}
+	if w.circuit.waiting != nil {
+		w.learnRange(w.last.response)
+	}
 }
 
 // pointTo leaves on the caller's request the host that answered, where azcosmos
