@@ -250,6 +250,8 @@ func TestBindGone(t *testing.T) {
 			require.Equal(w, 2*forced[0], containers)
 
 			gone.Remove()
+			time.Sleep(time.Minute)
+			w.times(1, readKey, w.container, w.p1)
 			w.sick(A)
 			w.times(1, readKey, w.container, w.p1)
 			require.Equal(w, "range", w.knownBy())

@@ -256,6 +256,25 @@ func TestBreakerWriteProbesAreNotStarved(t *testing.T) {
 	})
 }
 
+// TestBreakerWriteProbeOfExcludedRegion: a write that excludes the opened region
+// neither goes there nor keeps the place of the probe.
+func TestBreakerWriteProbeOfExcludedRegion(t *testing.T) {
+	inCircuit(t, setup{gateway: multi}, func(w *circuitWorld) {
+		w.times(1, upsertKey, w.container, w.p1)
+		fault := w.sick(A)
+		w.open(upsertKey, 5)
+		fault.Remove()
+		w.Inject(gateway.Rule{Region: B, Container: "items", Delay: time.Second})
+		time.Sleep(openAtMost)
+		waits := make(chan string)
+		go func() { waits <- outcomeOf(upsertKey(regions.WithExcluded(w.Context(), A), w.container, w.p1)) }()
+		synctest.Wait()
+		require.Equal(w, "A", w.times(1, upsertKey, w.container, w.p1), "while the other is in flight")
+		require.Equal(w, "200", <-waits)
+		require.Equal(w, []string{"A write HealthyTentative"}, w.unwell())
+	})
+}
+
 // TestBreakerWriteProbeOutsidePreferences: the primary that writes fall back to
 // is probed as well, when every preferred region is opened.
 func TestBreakerWriteProbeOutsidePreferences(t *testing.T) {

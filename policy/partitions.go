@@ -32,7 +32,6 @@ type containerFacts struct {
 	rid        string
 	definition partition.Definition
 	ranges     []partition.Range
-	changed    bool // the ranges have changed: they only serve as the base of an incremental answer
 }
 
 // maxContainers bounds what is kept for containers that come and go.
@@ -117,7 +116,7 @@ func (p *partitions) learnRanges(link, rid string, ranges []partition.Range, mor
 	if more {
 		ranges = slices.Concat(facts.ranges, ranges)
 	}
-	facts.ranges, facts.changed = ranges, false
+	facts.ranges = ranges
 	return p.settle(link, facts)
 }
 
@@ -129,7 +128,7 @@ func (p *partitions) learnFeed(link string, ranges []partition.Range) error {
 		return nil // the map there is may know the ids as well
 	}
 	facts := p.containers[link]
-	facts.ranges, facts.changed = ranges, false
+	facts.ranges = ranges
 	return p.settle(link, facts)
 }
 
@@ -150,7 +149,7 @@ func sameBounds(m *partition.Map, ranges []partition.Range) bool {
 func (p *partitions) settle(link string, facts containerFacts) error {
 	p.keep(link, facts)
 	defined := facts.definition != partition.Definition{}
-	if !defined || len(facts.ranges) == 0 || facts.changed {
+	if !defined || len(facts.ranges) == 0 {
 		return nil
 	}
 	made, err := partition.NewMap(facts.rid, facts.definition, facts.ranges)
@@ -179,13 +178,12 @@ func (p *partitions) replace(link string, m *partition.Map) {
 	p.maps.Store(&after)
 }
 
-// forget takes a container's range map away: the ranges have changed. They are
-// kept as what an incremental answer builds on.
+// forget drops a container's ranges: they have changed.
 func (p *partitions) forget(link string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if facts, known := p.containers[link]; known {
-		facts.changed = true
+		facts.ranges = nil
 		p.containers[link] = facts
 	}
 	if p.mapOf(link) != nil {

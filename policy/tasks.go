@@ -16,7 +16,6 @@ type tasks struct {
 type task struct {
 	running bool
 	forcing bool      // the reading in flight goes past azcosmos's cache
-	read    bool      // there was a reading: what is missing now has changed since
 	stale   bool      // seen to be out of date: what azcosmos has cached is, too
 	last    time.Time // when the last reading began
 }
@@ -31,7 +30,7 @@ func (t *tasks) begin(link string, now time.Time) (force, ok bool) {
 		return false, false
 	}
 	k.running, k.last = true, now
-	k.forcing = k.stale || k.read
+	k.forcing = k.stale
 	return k.forcing, true
 }
 
@@ -51,9 +50,8 @@ func (t *tasks) end(link string, ok bool) (outdated bool) {
 	defer t.mutex.Unlock()
 	k := t.byLink[link]
 	k.running = false
-	if ok {
-		k.read = true
-		k.stale = k.stale && !k.forcing
+	if ok && k.forcing {
+		k.stale = false
 	}
 	return k.stale
 }
