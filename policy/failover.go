@@ -125,8 +125,10 @@ func (w *walk) noteFailover(a answer) {
 	}
 	w.partition()
 	w.learnRange(a.response)
-	account.partitions.name(w.circuit.id, w.info.ContainerLink)
 	c, changed := account.ppaf.Observe(ppaf.Key(w.partition()), a.region, w.failover.token, said, a.ended())
+	if changed || said == ppaf.TimedOut {
+		account.partitions.name(w.circuit.id, w.info.ContainerLink) // under a lock of the account: not for what changes nothing
+	}
 	if changed {
 		account.tellFailover(c)
 	}
@@ -139,8 +141,12 @@ func (w *walk) noteHub(a answer) {
 	if a.response == nil || refused || a.verdict.signal != success || !account.ppaf.On() {
 		return
 	}
-	account.partitions.name(partition.ID(w.partition()), w.info.ContainerLink)
-	account.ppaf.RememberHub(ppaf.Key(w.partition()), a.region, w.failover.token)
+	key := ppaf.Key(w.partition())
+	if !w.circuit.document || w.circuit.known < partition.ByLogicalKey {
+		return // metadata, or all partitions of a container: there is no one hub
+	}
+	account.partitions.name(w.circuit.id, w.info.ContainerLink)
+	account.ppaf.RememberHub(key, a.region, w.failover.token)
 }
 
 // tellFailover tells a change of a partition's override.
