@@ -12,7 +12,6 @@ import (
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
-	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
 	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
@@ -29,10 +28,13 @@ type account struct {
 	ppaf       *ppaf.Store
 	partitions *partitions
 	pages      *hedge.Pages
+	traffic    *telemetry.Traffic
+	openings   openings
 	loader     loader
 
 	mutex     sync.Mutex        // guards what follows
 	changed   time.Time         // when the topology changed last
+	confirmed time.Time         // when the account last told it
 	reader    *endpoint         // whose account read the template is
 	template  *azpolicy.Request // an account read of the SDK, kept at the PerCall stage
 	flight    *flight           // the refresh in flight, nil when there is none
@@ -50,6 +52,7 @@ func newAccount(m *Middleware, host string) *account {
 		ppaf:       ppaf.NewStore(m.options.Failover),
 		partitions: newPartitions(host),
 		pages:      hedge.NewPages(),
+		traffic:    telemetry.NewTraffic(),
 	}
 	a.loader.account = a
 	return a
@@ -66,33 +69,35 @@ func (a *account) learn(response *http.Response) error {
 	if err != nil {
 		return err
 	}
+	told, err := a.takeOver(parsed)
+	for _, d := range told {
+		a.middleware.observer.Decided(nil, d)
+	}
+	return err
+}
+
+// takeOver makes a topology of an account's answer and returns what there is to
+// tell of it once the mutex is free: behind the telling is the application.
+func (a *account) takeOver(parsed regions.Account) ([]telemetry.Decision, error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	before := a.topology.Load()
 	after, err := regions.NewTopology(parsed, before)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	a.confirmed = time.Now()
 	if before != nil && after.Equal(before) {
-		a.applyFailover(before)
-		return nil
+		return a.applyFailover(before), nil
 	}
 	a.topology.Store(after)
-	a.changed = time.Now()
+	a.changed = a.confirmed
 	a.forgetRegions(before, after)
-	a.applyFailover(after)
-	a.middleware.observer.TopologyChanged(telemetry.Topology{
-		Account:    a.host,
-		Readable:   names(after, after.Readable()),
-		Writable:   names(after, after.Writable()),
-		MultiWrite: after.MultiWrite(),
-		Ignored:    after.Dropped(),
-	})
-	return nil
+	return append([]telemetry.Decision{a.toldTopology(before, after)}, a.applyFailover(after)...), nil
 }
 
 // applyFailover lets failover follow the topology. The caller holds the mutex.
-func (a *account) applyFailover(t *regions.Topology) {
+func (a *account) applyFailover(t *regions.Topology) (told []telemetry.Decision) {
 	changes := a.ppaf.Apply(ppaf.Account{
 		Primary:    t.Primary(),
 		Readable:   t.Readable(),
@@ -100,8 +105,9 @@ func (a *account) applyFailover(t *regions.Topology) {
 		Flag:       t.PartitionFailover(),
 	}, time.Now())
 	for _, c := range changes {
-		a.tellFailover(c)
+		told = append(told, a.toldFailover(c))
 	}
+	return told
 }
 
 // forgetRegions drops what is known of regions that have left the account:
@@ -114,25 +120,9 @@ func (a *account) forgetRegions(before, after *regions.Topology) {
 	for r := range regions.Index(regions.MaxRegions) {
 		if before.Known().Has(r) && !after.Known().Has(r) {
 			a.breaker.Forget(breaker.Region(r))
+			a.openings.forget(breaker.Region(r))
 		}
 	}
-}
-
-// tellTransition tells a change of the circuit breaker.
-func (a *account) tellTransition(t breaker.Transition) {
-	container, where := a.partitions.describe(partition.ID(t.Key))
-	a.middleware.observer.BreakerChanged(telemetry.BreakerChange{
-		Account:   a.host,
-		Container: container,
-		Partition: where,
-		Region:    a.topology.Load().Name(regions.Index(t.Region)),
-		Write:     t.Write,
-		From:      t.From.String(),
-		To:        t.To.String(),
-		Cause:     t.Cause.String(),
-		Failures:  t.Failures,
-		OpenFor:   t.OpenFor,
-	})
 }
 
 // keep holds on to an account read that succeeded, as the template for
@@ -163,11 +153,11 @@ func (a *account) refresh(now time.Time, interval time.Duration) *flight {
 	return a.flight
 }
 
-// changedAt is when the topology changed last.
-func (a *account) changedAt() time.Time {
+// toldAt is when the topology changed last, and when the account last told it.
+func (a *account) toldAt() (changed, confirmed time.Time) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	return a.changed
+	return a.changed, a.confirmed
 }
 
 // inFlight is the refresh in flight, nil when there is none.
@@ -180,7 +170,7 @@ func (a *account) inFlight() *flight {
 // fly sends the refresh, tells how it ended and makes room for the next one.
 func (a *account) fly(f *flight, reader *endpoint, template *azpolicy.Request) {
 	err := reader.refreshAccount(a.middleware.background, template)
-	a.middleware.observer.RefreshEnded(a.host, err)
+	a.tellOutcome(telemetry.KindRefresh, "", err)
 	a.mutex.Lock()
 	a.flight = nil
 	a.mutex.Unlock()

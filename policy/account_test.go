@@ -219,23 +219,62 @@ func TestRefreshSingleFlight(t *testing.T) {
 }
 
 // TestRefreshAfterRefusedConnection: an endpoint that cannot be reached makes
-// us ask for the topology, in nobody's way and at most every 15 s.
+// us ask for the topology, in nobody's way and at most every 5 s.
 func TestRefreshAfterRefusedConnection(t *testing.T) {
-	inWorld(t, setup{}, func(w *world) {
-		w.Down(A)
-		w.expect(read, "200", "A B", 0)
-		synctest.Wait()
-		require.Equal(w, []string{gateway.Global}, w.AccountReads())
-		for range 14 {
-			time.Sleep(time.Second)
-			w.expect(upsert, "error", "A A", 0)
+	inWorld(t, setup{preferred: []string{B, C}}, func(w *world) {
+		w.Down(B)
+		w.Down(C)
+		for i := range 10 {
+			w.expect(read, "error", "B C", 0)
 			synctest.Wait()
-			require.Empty(w, w.AccountReads())
+			require.Len(w, w.AccountReads(), map[bool]int{true: 1, false: 0}[i%5 == 0], "after %d s", i)
+			time.Sleep(time.Second)
 		}
-		time.Sleep(time.Second)
-		w.expect(upsert, "error", "A A", 0)
+	})
+}
+
+// TestWriteRegionLost: the write region is lost for good, and the account fails
+// over while nobody there can say 403/3: the first write after that finds the
+// new write region within its call. Until then writes fail as they would
+// without us, and ask for the topology at most once a second.
+func TestWriteRegionLost(t *testing.T) {
+	for name, rule := range map[string]gateway.Rule{
+		"refused": fault(A, gateway.Refuse), "503": status(A, 503, 0), "410/1022": status(A, 410, 1022), "429/3092": status(A, 429, 3092),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, setup{}, func(w *world) {
+				w.Inject(rule)
+				for range 30 {
+					got, took := w.do(w.Context(), upsert)
+					require.NotEqual(w, "200", got)
+					require.Zero(w, took)
+					time.Sleep(100 * time.Millisecond)
+				}
+				require.Len(w, w.AccountReads(), 3)
+				w.SetWriteRegion(C)
+				time.Sleep(time.Second)
+				regions := map[bool]string{true: "A A C", false: "A C"}[name == "refused"]
+				w.expect(upsert, "200", regions, 0)
+				w.expect(upsert, "200", "C", 0)
+				require.Empty(w, w.store.Repeated())
+			})
+		})
+	}
+}
+
+// TestWriteRegionHangs: nobody can say whether a write that hangs was carried
+// out, so it is not repeated; but the topology is asked for, and after the
+// failover the next write goes straight to the new write region.
+func TestWriteRegionHangs(t *testing.T) {
+	inWorld(t, setup{policy: policy.Options{Retry: policy.RetryOptions{AttemptTimeout: 300 * time.Millisecond}}}, func(w *world) {
+		w.Inject(fault(A, gateway.Hang))
+		w.expect(upsert, "deadline", "A", 300*time.Millisecond)
 		synctest.Wait()
-		require.Equal(w, []string{gateway.Global}, w.AccountReads())
+		w.SetWriteRegion(C)
+		time.Sleep(5 * time.Second)
+		w.expect(upsert, "deadline", "A", 300*time.Millisecond)
+		synctest.Wait()
+		w.expect(upsert, "200", "C", 0)
 	})
 }
 

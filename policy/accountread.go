@@ -18,8 +18,9 @@ const (
 	// an answer asked for: the service told us that our topology is wrong.
 	refreshInterval = time.Second
 	// suspicionInterval is the same for a mere suspicion: an endpoint that
-	// cannot be reached. 15 s is what the .NET SDK keeps between refreshes.
-	suspicionInterval = 15 * time.Second
+	// cannot be reached, a write region that fails. 5 s is what the Rust driver
+	// keeps between refreshes that an event asks for.
+	suspicionInterval = 5 * time.Second
 
 	// accountReadTimeout is what one endpoint is given for an account read of
 	// the SDK while another endpoint is left (design section 11).

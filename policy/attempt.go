@@ -12,14 +12,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
-	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // attempt sends the request to one region and judges what comes back.
 func (w *walk) attempt(r regions.Index) answer {
 	w.visited = w.visited.With(r)
 	w.attempts++
-	if w.failover.on || w.reason == telemetry.Session {
+	if w.failover.on || w.asHub {
 		w.failover.token = w.endpoint.account.ppaf.Begin(r)
 	}
 	raw := w.request.Raw()
@@ -33,10 +32,9 @@ func (w *walk) attempt(r regions.Index) answer {
 	}
 	ctx, span := w.startAttempt(caller, r, a.start)
 	a.response, a.err = w.send(ctx)
-	if span != nil {
-		span.End(resultOf(a.response, a.err))
-	}
 	a.judge(caller, w.kind, w.endpoint.options.Retry.RepeatWrites)
+	endAttempt(span, a, w.lost.Load())
+	w.countTraffic(a)
 	if w.lost.Load() {
 		// Whatever a transport that ignores cancellation still brings is neither
 		// the region's success nor its failure.

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
 	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 const (
@@ -68,7 +69,7 @@ func (l *loader) want(link string, now time.Time) {
 	}
 	go func() {
 		err := l.load(client, link, force)
-		l.account.middleware.observer.RangesLoaded(l.account.host, err)
+		l.account.tellOutcome(telemetry.KindRanges, link, err)
 		if l.tasks.end(link, err == nil) {
 			l.account.partitions.forget(link)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // binding is one pair of policies: what Apply, or wiring by hand, put together.
@@ -56,6 +57,9 @@ func (b *binding) endpoint(host string) *endpoint {
 		return e
 	}
 	more := maps.Clone(*b.endpoints.Load())
+	if len(more) == 0 {
+		b.budgets.add(b.budget)
+	}
 	e := &endpoint{binding: b, host: host, account: b.account(host)}
 	more[host] = e
 	b.endpoints.Store(&more)
@@ -69,7 +73,7 @@ func (b *binding) tellUnknown(names []string) {
 	for _, name := range names {
 		if !b.told[name] {
 			b.told[name] = true
-			b.observer.UnknownRegion(name)
+			b.observer.Decided(nil, telemetry.Decision{Kind: telemetry.KindUnknownRegion, Region: name})
 		}
 	}
 }

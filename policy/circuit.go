@@ -8,7 +8,6 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/internal/partition"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
-	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // circuit is what the circuit breaker knows and learns of one walk.
@@ -145,7 +144,7 @@ func (w *walk) count(a answer) {
 	case w.failover.on:
 		w.noteFailover(a)
 		return
-	case w.reason == telemetry.Session && w.kind == singleWriteRead:
+	case w.asHub && w.kind == singleWriteRead:
 		w.noteHub(a)
 	}
 	b := w.endpoint.account.breaker
@@ -183,7 +182,7 @@ func (w *walk) record() {
 		account.partitions.name(w.circuit.id, w.info.ContainerLink)
 		t, changed := account.breaker.Record(w.partition(), breaker.Region(c.region), w.kind.write(), c.event, c.at)
 		if changed {
-			account.tellTransition(t)
+			w.tellTransition(t)
 		}
 	}
 	w.circuit.waiting = nil
@@ -196,8 +195,9 @@ func (w *walk) endProbe(event breaker.Event, now time.Time) {
 		return
 	}
 	t, changed := account.breaker.EndProbe(c.key, breaker.Region(c.probed), true, c.token, event, now)
+	account.tellProbe(w.span, c.key, c.probed, true, event)
 	if changed {
-		account.tellTransition(t)
+		w.tellTransition(t)
 	}
 	c.probed = regions.None
 }

@@ -48,6 +48,26 @@ func (w *walk) findPrimary(refused regions.Index) (regions.Index, bool) {
 	return w.planAgain(), true
 }
 
+// seekPrimary follows a write that its write region surely did not carry out:
+// the account may have failed over since its topology was read, and a region
+// that stays lost never answers the 403/3 that would tell. The topology is
+// awaited, once, and a new primary is asked.
+func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
+	account, ctx := w.endpoint.account, w.request.Raw().Context()
+	if w.replanned || w.attempts >= w.limit {
+		return regions.None, false
+	}
+	w.replanned = true
+	if f := account.refresh(time.Now(), refreshInterval); f != nil {
+		f.wait(ctx, refreshWait)
+	}
+	if ctx.Err() != nil || account.topology.Load().Primary() == lost {
+		return regions.None, false
+	}
+	w.reason, w.repeated = telemetry.Failover, false
+	return w.planAgain(), true
+}
+
 // refused notes a refusal: the first one counts.
 func (e *election) refused(at time.Time) {
 	if e.since.IsZero() {

@@ -90,7 +90,7 @@ func (w *walk) failOver(a answer) (regions.Index, bool) {
 	if step.Exhausted {
 		c, changed := account.ppaf.Exhausted(ppaf.Key(w.partition()), w.failover.search.Began())
 		if changed {
-			account.tellFailover(c)
+			account.tellFailover(w.span, c)
 		}
 	}
 	w.reason = telemetry.Failover
@@ -130,7 +130,7 @@ func (w *walk) noteFailover(a answer) {
 		account.partitions.name(w.circuit.id, w.info.ContainerLink) // under a lock of the account: not for what changes nothing
 	}
 	if changed {
-		account.tellFailover(c)
+		account.tellFailover(w.span, c)
 	}
 }
 
@@ -147,19 +147,4 @@ func (w *walk) noteHub(a answer) {
 	}
 	account.partitions.name(w.circuit.id, w.info.ContainerLink)
 	account.ppaf.RememberHub(key, a.region, w.failover.token)
-}
-
-// tellFailover tells a change of a partition's override.
-func (a *account) tellFailover(c ppaf.Change) {
-	t := a.topology.Load()
-	container, where := a.partitions.describe(partition.ID(c.Key))
-	a.middleware.observer.FailoverChanged(telemetry.FailoverChange{
-		Account:   a.host,
-		Container: container,
-		Partition: where,
-		Kind:      c.Kind(),
-		From:      t.Name(c.From),
-		To:        t.Name(c.To),
-		Cause:     c.Cause.String(),
-	})
 }

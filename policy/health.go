@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // changeHealth applies a transition to the health of the account's regions.
@@ -16,12 +17,23 @@ func (a *account) changeHealth(transition func(*regions.Health) *regions.Health)
 	}
 }
 
-func (a *account) mark(r regions.Index, write bool, now time.Time) {
-	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Mark(r, write, now) })
+// mark puts the region of an answer behind the others. That is told when it was
+// not there already.
+func (a *account) mark(s *telemetry.OperationSpan, of answer, write bool) {
+	now, news := time.Now(), false
+	a.changeHealth(func(h *regions.Health) *regions.Health {
+		news = !h.Marked(write, now).Has(of.region)
+		return h.Mark(of.region, write, now)
+	})
+	if news {
+		a.tellHealth(s, of.region, write, "marked", of.brief())
+	}
 }
 
-func (a *account) clear(r regions.Index, write bool) {
+// clear puts a region back into its usual place.
+func (a *account) clear(s *telemetry.OperationSpan, r regions.Index, write bool) {
 	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Clear(r, write) })
+	a.tellHealth(s, r, write, "cleared", "")
 }
 
 func (a *account) release(r regions.Index, write bool) {

@@ -25,8 +25,8 @@ func (l hedgeLeg) run(ctx context.Context) {
 	told := w.told(l.region, telemetry.Hedge, time.Time{})
 	attempt, span := w.span.StartAttempt(ctx, told)
 	l.response, l.err = l.send(attempt, told.Host)
-	span.End(resultOf(l.response, l.err))
 	l.judge(ctx, w.kind, false)
+	endAttempt(&span, l.answer, lostTo(ctx, l.race.caller))
 	l.note()
 	l.race.ended(l.number, l.answer)
 }
@@ -55,7 +55,7 @@ func (l hedgeLeg) note() {
 	w, v := l.race.walk, l.verdict
 	account := w.endpoint.account
 	if v.mark {
-		account.mark(l.region, w.kind.write(), time.Now())
+		account.mark(w.span, l.answer, w.kind.write())
 	}
 	if v.forgetRanges {
 		account.forgetRanges(w.info.ContainerLink)

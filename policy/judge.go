@@ -57,6 +57,8 @@ const (
 	askWriteRegion
 	// repeatHere asks the same region once more.
 	repeatHere
+	// seekPrimary asks the account's write region, if that has become another one.
+	seekPrimary
 	// findPrimary refreshes the topology and asks the primary.
 	findPrimary
 )
@@ -245,10 +247,13 @@ func sessionAction(k kind) action {
 	}
 }
 
-// notCarriedOut: the region surely did nothing, so any other may be asked.
+// notCarriedOut: the region surely did nothing, so any other may be asked. For
+// a write on a single-write account that is the region which the account may
+// have failed over to since; the design has it return here, but a write region
+// that stays lost never answers the 403/3 that would tell.
 func notCarriedOut(k kind) action {
 	if k == singleWriteWrite {
-		return deliver
+		return seekPrimary
 	}
 	return next
 }

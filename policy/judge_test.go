@@ -80,7 +80,7 @@ func number(t *testing.T, s string) int {
 // describe writes a verdict as the table does.
 func describe(v verdict) string {
 	actions := map[action]string{
-		deliver: "return", deliverRaw: "raw", next: "next", askWriteRegion: "hub", repeatHere: "again", findPrimary: "primary",
+		deliver: "return", deliverRaw: "raw", next: "next", askWriteRegion: "hub", repeatHere: "again", seekPrimary: "seek", findPrimary: "primary",
 	}
 	signals := map[signal]string{noSignal: "-", success: "success", failure: "failure"}
 	var region []string

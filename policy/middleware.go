@@ -30,6 +30,9 @@ type Middleware struct {
 
 	byHand *binding // the pair of policies of PerCall and PerRetry
 
+	budgets   budgets
+	unobserve func() // ends the reading of gauges
+
 	background context.Context // of what runs in the background; ended by Close
 	stop       context.CancelFunc
 }
@@ -53,6 +56,7 @@ func New(o Options) (*Middleware, error) {
 		byHand.Transport = newTransport()
 	}
 	m.byHand = m.bind(m.preferred, byHand)
+	m.unobserve = m.observer.Observe(m.gauges)
 	return m, nil
 }
 
@@ -77,7 +81,7 @@ func (m *Middleware) Apply(o *azcosmos.ClientOptions) {
 	if len(preferred) == 0 {
 		preferred = regions.NewNames(o.PreferredRegions...)
 	} else if len(o.PreferredRegions) > 0 && !sameRegions(preferred, o.PreferredRegions) {
-		m.observer.PreferredRegionsDiffer(m.options.PreferredRegions, o.PreferredRegions)
+		m.tellOverruled(o.PreferredRegions)
 	}
 	b := m.bind(preferred, o.ClientOptions)
 	o.PerCallPolicies = append(slices.Clip(slices.Clone(o.PerCallPolicies)), &operationPolicy{b})
@@ -115,7 +119,10 @@ func (m *Middleware) SetExcludedRegions(names ...string) {
 // reading of ranges, and shadow probes, as far as they are in flight. Requests
 // may go on; they are still routed, by what is known. Calling it again does
 // nothing.
-func (m *Middleware) Close() { m.stop() }
+func (m *Middleware) Close() {
+	m.stop()
+	m.unobserve()
+}
 
 // account returns the account that a client endpoint belongs to, and makes it
 // when it is new.

@@ -2,34 +2,38 @@ package policy
 
 import (
 	"context"
+	"time"
 
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // observer is all that this package knows of telemetry: what happened is told
-// to it as values, and nothing comes back but the context of a span.
-// Operation spans may be nil, which records nothing and costs nothing.
+// to it as values, and nothing comes back but the context of a span, and what
+// a state page shows of it. Operation spans may be nil, which records nothing
+// and costs nothing. No lock that another request waits for is held while it
+// is called: behind it are an application's tracer, meter and logger.
 type observer interface {
-	// StartOperation begins the span of one routed operation. The returned
-	// context carries it; it is ctx itself when nothing is recorded.
-	StartOperation(ctx context.Context, o telemetry.OperationStart) (context.Context, *telemetry.OperationSpan)
-	// TopologyChanged tells a new topology of an account; the first one too.
-	TopologyChanged(t telemetry.Topology)
-	// RefreshEnded tells the end of a topology refresh of our own.
-	RefreshEnded(account string, err error)
-	// RangesLoaded tells the end of a reading of a container's ranges.
-	RangesLoaded(account string, err error)
-	// BreakerChanged tells a transition of the circuit breaker.
-	BreakerChanged(c telemetry.BreakerChange)
-	// FailoverChanged tells a change of a partition's write region.
-	FailoverChanged(c telemetry.FailoverChange)
-	// StartProbe begins the span of a shadow probe: one of its own, linked to
+	// Wants reports whether anything of an operation would be recorded. While
+	// it is false, a healthy operation costs nothing more.
+	Wants(ctx context.Context) bool
+	// StartOperation begins one routed operation in s. The returned context
+	// carries its span; it is ctx itself when there is none.
+	StartOperation(ctx context.Context, s *telemetry.OperationSpan, o telemetry.OperationStart) (context.Context, *telemetry.OperationSpan)
+	// StartProbe begins a shadow probe, with a span of its own that is linked to
 	// the operation that it copies.
-	StartProbe(ctx context.Context, o telemetry.OperationStart, a telemetry.Attempt) (context.Context, *telemetry.AttemptSpan)
-	// UnknownRegion tells a preferred or excluded region that the account
-	// does not have.
-	UnknownRegion(name string)
-	// PreferredRegionsDiffer tells that Options.PreferredRegions win over
-	// different ones of the client.
-	PreferredRegionsDiffer(ours, clients []string)
+	StartProbe(ctx context.Context, o telemetry.OperationStart, a telemetry.Attempt) (context.Context, telemetry.AttemptSpan)
+	// Decided tells a decision other than the ordinary plan, and the operation
+	// that it was taken in, nil if it was none.
+	Decided(s *telemetry.OperationSpan, d telemetry.Decision)
+
+	// HedgeStarted, HedgeWithheld and Raced tell how hedging goes.
+	HedgeStarted(s *telemetry.OperationSpan, d telemetry.Decision)
+	HedgeWithheld(s *telemetry.OperationSpan, d telemetry.Decision)
+	Raced(s *telemetry.OperationSpan, state string, sent int, won bool, d telemetry.Decision)
+
+	// Observe lets the meter read gauges until stop is called.
+	Observe(read func() telemetry.Gauges) (stop func())
+	// Decisions and Hedging are for the state page.
+	Decisions() []telemetry.DecisionState
+	Hedging(now time.Time) telemetry.HedgingState
 }

@@ -1,7 +1,11 @@
 package policy
 
 import (
+	"context"
+	"errors"
+	"math"
 	"net/http"
+	"strconv"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -15,6 +19,8 @@ type operation struct {
 	endpoint *endpoint
 	info     request.Info
 	span     *telemetry.OperationSpan // nil: nothing is recorded
+	told     telemetry.OperationSpan  // where span points to
+	sent     telemetry.AttemptSpan    // of the walk's attempt in flight
 }
 
 // operationPolicy is the PerCall policy: it sees every operation once, before
@@ -60,20 +66,26 @@ func routable(info request.Info) bool {
 // watched lets a read of metadata pass and learns the partitions from it.
 func (o *operation) watched(req *azpolicy.Request) (*http.Response, error) {
 	incremental := o.info.Continuation || request.Get(req.Raw().Header, request.HeaderIfNoneMatch) != ""
-	response, err := open(req.Next())
+	response, err := o.traced(req)
 	o.endpoint.account.partitions.watch(o.info, incremental, response)
 	return response, err
 }
 
 // traced runs the operation under a span of its own, if anything records.
 func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
-	ctx, span := o.endpoint.observer.StartOperation(req.Raw().Context(), o.start())
-	if span == nil {
+	caller := req.Raw().Context()
+	if !o.endpoint.observer.Wants(caller) {
 		return open(req.Next())
 	}
-	o.span = span
-	response, err := open(req.WithContext(ctx).Next())
-	span.End(resultOf(response, err))
+	var ctx context.Context
+	ctx, o.span = o.endpoint.observer.StartOperation(caller, &o.told, o.start())
+	if ctx != caller {
+		req = req.WithContext(ctx)
+	}
+	response, err := open(req.Next())
+	if o.span != nil {
+		o.span.End(resultOf(response, err))
+	}
 	return response, err
 }
 
@@ -84,13 +96,34 @@ func (o *operation) start() telemetry.OperationStart {
 		Container: o.info.ContainerName(),
 		Server:    o.endpoint.host,
 		Write:     o.info.Write(),
+		Metadata:  o.info.Metadata(),
 	}
 }
 
 // resultOf is what telemetry tells of an answer.
 func resultOf(response *http.Response, err error) telemetry.Result {
 	if response == nil {
-		return telemetry.Result{Err: err}
+		return telemetry.Result{Class: classOf(err)}
 	}
-	return telemetry.Result{Status: response.StatusCode, SubStatus: subStatus(response.Header)}
+	r := telemetry.Result{Status: response.StatusCode, SubStatus: subStatus(response.Header)}
+	if charge := request.Get(response.Header, request.HeaderRequestCharge); charge != "" {
+		if units, err := strconv.ParseFloat(charge, 64); err == nil && units >= 0 && units < math.MaxInt32 {
+			r.Charge = units
+		}
+	}
+	return r
+}
+
+// classOf says in one word why there was no answer.
+func classOf(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return telemetry.ErrorTimeout
+	case errors.Is(err, context.Canceled):
+		return telemetry.ErrorCancelled
+	case surelyNotSent(err):
+		return telemetry.ErrorNotSent
+	default:
+		return telemetry.ErrorLostReply
+	}
 }

@@ -49,6 +49,7 @@ func (p shadowProbe) run(ctx context.Context, operation telemetry.OperationStart
 		_ = recover() // nobody else could, and the process is not the probe's to end
 		account := p.endpoint.account
 		t, changed := account.breaker.EndProbe(p.key, breaker.Region(p.region), false, p.token, event, time.Now())
+		account.tellProbe(nil, p.key, p.region, false, event)
 		if changed {
 			account.tellTransition(t)
 		}

@@ -69,7 +69,7 @@ func (w *walk) raced() *race {
 	until, bounded := caller.Deadline()
 	schedule, reason := hedge.Plan(options, query, w.began, until, bounded)
 	if reason != hedge.ReasonNone {
-		w.span.HedgeWithheld(reason.String())
+		w.tellWithheld(reason)
 		return nil
 	}
 	r := races.Get().(*race)
@@ -167,13 +167,13 @@ func (r *race) move(m hedge.Move) {
 func (r *race) start() hedge.Move {
 	budget := r.walk.endpoint.budget
 	if !budget.Acquire() {
-		r.walk.span.HedgeWithheld(hedge.ReasonBudget.String())
+		r.walk.tellWithheld(hedge.ReasonBudget)
 		return r.state.Withheld(hedge.ReasonBudget)
 	}
 	region, ok := r.walk.claims.Next(r.list, r.candidates)
 	if !ok {
 		budget.Release()
-		r.walk.span.HedgeWithheld(hedge.ReasonNoRegion.String())
+		r.walk.tellWithheld(hedge.ReasonNoRegion)
 		return r.state.Withheld(hedge.ReasonNoRegion)
 	}
 	if r.hedged == nil {
@@ -181,6 +181,7 @@ func (r *race) start() hedge.Move {
 	}
 	leg := hedgeLeg{race: r, number: r.state.Sent(), request: r.copy(), answer: answer{region: region, start: time.Now()}}
 	r.legs = append(r.legs, leg.answer)
+	r.walk.tellHedge(region)
 	go leg.run(r.hedged)
 	return hedge.Wait
 }
@@ -242,7 +243,7 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 		r.state.Stop(errors.Is(cause, context.DeadlineExceeded))
 	}
 	w := r.walk
-	w.span.Raced(r.state.State().String())
+	w.tellRace(&r.state, r.won.region)
 	if len(r.legs) > 0 {
 		r.countHedges()
 	}
@@ -251,6 +252,7 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 		return response, err
 	}
 	w.pointTo(r.original, r.won.region)
+	w.tellAnswer(r.won.region)
 	if r.state.Slow() {
 		w.countSlowWin(r.won)
 	}

@@ -131,7 +131,7 @@ func TestReport73_SessionRetryIsSeen(t *testing.T) {
 	}{
 		{single, []string{B}, []string{B, A}, "session"},
 		{single, []string{C, B, A}, []string{C, A}, "session"},
-		{multi, nil, []string{A, B}, "next_region"},
+		{multi, nil, []string{A, B}, "session"},
 	}
 	for _, test := range tests {
 		recorder := tracetest.NewSpanRecorder()

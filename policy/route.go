@@ -34,6 +34,7 @@ func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	}
 	defer w.release()
 	if r := w.raced(); r != nil {
+		w.inRace = true
 		return r.run()
 	}
 	return w.run()

@@ -16,14 +16,14 @@ import (
 // write region already has found a replica behind: it looks for another hub only
 // where partitions fail over one by one.
 func (w *walk) askWriteRegion(from regions.Index) (regions.Index, bool) {
-	if w.reason == telemetry.Session || w.attempts >= w.limit {
+	if w.asHub || w.attempts >= w.limit {
 		return regions.None, false
 	}
 	hub := w.hub()
 	if from == hub && (w.answers > 1 || !w.endpoint.account.ppaf.On()) {
 		return regions.None, false
 	}
-	w.reason = telemetry.Session
+	w.reason, w.asHub = telemetry.Session, true
 	w.request.Raw().Header.Set(request.HeaderHubRegionOnly, "true")
 	w.list = regions.MakeList(hub)
 	candidates := w.candidates(time.Now())

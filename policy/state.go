@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,49 +19,68 @@ const maxListed = 200
 // unwell. It is a value of the caller's own. It locks nothing that a request
 // waits for, and takes time in proportion to what is unwell.
 func (m *Middleware) State() telemetry.State {
+	now := time.Now()
 	s := telemetry.State{
-		At:       time.Now(),
-		Excluded: slices.Clone([]string(*m.excluded.Load())),
-		Accounts: []telemetry.AccountState{},
+		At:        now,
+		Excluded:  slices.Clone([]string(*m.excluded.Load())),
+		Hedging:   m.observer.Hedging(now),
+		Accounts:  []telemetry.AccountState{},
+		Decisions: m.observer.Decisions(),
 	}
-	m.accountsMutex.Lock()
-	accounts := make([]*account, 0, len(m.accounts))
-	for _, a := range m.accounts {
-		accounts = append(accounts, a)
-	}
-	m.accountsMutex.Unlock()
-	slices.SortFunc(accounts, func(a, b *account) int { return cmp.Compare(a.host, b.host) })
-	for _, a := range accounts {
+	s.Hedging.InFlight, s.Hedging.Limit = m.budgets.use()
+	for _, a := range m.allAccounts() {
 		if t := a.topology.Load(); t != nil {
-			s.Accounts = append(s.Accounts, a.state(t))
+			s.Accounts = append(s.Accounts, a.state(t, now))
 		}
 	}
 	return s
 }
 
-func (a *account) state(t *regions.Topology) telemetry.AccountState {
+// allAccounts is the accounts by endpoint.
+func (m *Middleware) allAccounts() []*account {
+	m.accountsMutex.Lock()
+	accounts := slices.Collect(maps.Values(m.accounts))
+	m.accountsMutex.Unlock()
+	slices.SortFunc(accounts, func(a, b *account) int { return cmp.Compare(a.host, b.host) })
+	return accounts
+}
+
+func (a *account) state(t *regions.Topology, now time.Time) telemetry.AccountState {
 	s := telemetry.AccountState{
 		Endpoint:          a.host,
-		Since:             a.changedAt(),
 		MultiWrite:        t.MultiWrite(),
 		PartitionFailover: t.PartitionFailover(),
 		HedgingDisabled:   t.HedgingDisabled(),
 		Unwell:            []telemetry.PartitionState{},
 	}
+	s.Since, s.Confirmed = a.toldAt()
 	readable, writable := t.Readable(), t.Writable()
 	for _, r := range slices.Concat(slices.Collect(readable.All()), slices.Collect(writable.All())) {
 		if name := t.Name(r); !slices.ContainsFunc(s.Regions, func(s telemetry.RegionState) bool { return s.Name == name }) {
-			s.Regions = append(s.Regions, a.regionState(t, r))
+			s.Regions = append(s.Regions, a.regionState(t, r, now))
 		}
 	}
+	open := map[regions.Index]int{}
 	for e := range a.breaker.All {
 		s.UnwellCount++
+		if e.State == breaker.Unavailable {
+			s.OpenCount++
+			open[regions.Index(e.Region)]++
+		}
 		s.Unwell = append(s.Unwell, a.partitionState(t, e))
 		if len(s.Unwell) == 2*maxListed {
 			s.Unwell = oldest(s.Unwell)
 		}
 	}
 	s.Unwell = oldest(s.Unwell)
+	for i := range s.Regions {
+		for r, n := range open {
+			if t.Name(r) == s.Regions[i].Name {
+				s.Regions[i].Open = n
+			}
+		}
+	}
+	addParts(s.Regions)
 	a.addOverrides(&s, t)
 	return s
 }
@@ -97,7 +117,20 @@ func oldest(list []telemetry.PartitionState) []telemetry.PartitionState {
 	return list[:min(len(list), maxListed)]
 }
 
-func (a *account) regionState(t *regions.Topology, r regions.Index) telemetry.RegionState {
+// addParts makes shares of the regions' counts.
+func addParts(list []telemetry.RegionState) {
+	var reads, writes uint64
+	for _, r := range list {
+		reads += r.Reads.Attempts
+		writes += r.Writes.Attempts
+	}
+	for i := range list {
+		list[i].Reads.Part = float64(list[i].Reads.Attempts) / float64(max(reads, 1))
+		list[i].Writes.Part = float64(list[i].Writes.Attempts) / float64(max(writes, 1))
+	}
+}
+
+func (a *account) regionState(t *regions.Topology, r regions.Index, now time.Time) telemetry.RegionState {
 	readable, writable := t.Readable(), t.Writable()
 	s := telemetry.RegionState{
 		Name:     t.Name(r),
@@ -106,13 +139,16 @@ func (a *account) regionState(t *regions.Topology, r regions.Index) telemetry.Re
 		Writable: writable.Has(r),
 		Primary:  r == t.Primary(),
 	}
+	s.Reads.Attempts, s.Reads.Failed = a.traffic.Region(int(r), false, now)
+	s.Writes.Attempts, s.Writes.Failed = a.traffic.Region(int(r), true, now)
 	for _, m := range a.health.Load().Marks() {
-		switch at := m.At; {
-		case m.Region != r || time.Since(at) > regions.MarkFor:
+		at, trial := m.At, m.At.Add(regions.TrialAfter)
+		switch {
+		case m.Region != r || now.Sub(at) > regions.MarkFor:
 		case m.Write:
-			s.UnwellWrites = &at
+			s.UnwellWrites, s.TrialWrites = &at, &trial
 		default:
-			s.UnwellReads = &at
+			s.UnwellReads, s.TrialReads = &at, &trial
 		}
 	}
 	return s
@@ -128,7 +164,11 @@ func (a *account) partitionState(t *regions.Topology, e breaker.Entry) telemetry
 		State:     e.State.String(),
 		Failures:  e.Failures,
 		Since:     e.Since,
+		Unwell:    e.Since,
 		Probing:   e.Probing,
+	}
+	if o, known := a.openings.of(e); known {
+		s.Unwell, s.Cause = o.since, o.cause.String()
 	}
 	if e.State == breaker.Unavailable {
 		at := e.Since.Add(e.OpenFor)

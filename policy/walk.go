@@ -33,13 +33,16 @@ type walk struct {
 	rule     regions.Rule  // that made the list
 	trial    regions.Index // the unwell region that this request is let through to
 
-	lost     atomic.Bool // a hedge has won: what still comes says nothing
-	attempts int         // sent so far, those of findPrimary not counted
-	limit    int         // how many may be sent
-	repeated bool
-	election election
-	circuit  circuit
-	failover failover
+	lost      atomic.Bool // a hedge has won: what still comes says nothing
+	attempts  int         // sent so far, those of findPrimary not counted
+	limit     int         // how many may be sent
+	repeated  bool
+	asHub     bool // under the hub header
+	inRace    bool // hedges run beside it: view and kind stay as they are
+	replanned bool
+	election  election
+	circuit   circuit
+	failover  failover
 
 	first, last answer
 	refusals    int // answers after the first that were 403/3, or the first region's once more
@@ -96,7 +99,7 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 	}
 	w.leadWithPage(now)
 	w.rule = p.Rule
-	w.tellPlan()
+	w.tellPlan(p, opened)
 	if w.endpoint.account.loader.bound() {
 		w.wantRanges(now)
 	}
@@ -157,9 +160,9 @@ func (w *walk) apply(a answer) {
 	account, write, v := w.endpoint.account, w.kind.write(), a.verdict
 	switch {
 	case v.mark:
-		account.mark(a.region, write, time.Now())
+		account.mark(w.span, a, write)
 	case a.region == w.trial && v.signal == success:
-		account.clear(a.region, write)
+		account.clear(w.span, a.region, write)
 	}
 	if a.region == w.trial && (v.mark || v.signal == success) {
 		w.trial = regions.None
@@ -171,7 +174,7 @@ func (w *walk) apply(a answer) {
 	case v.action == findPrimary && !w.failover.on: // refreshes, and waits for it
 	case v.refresh:
 		account.refresh(time.Now(), refreshInterval)
-	case v.mark:
+	case v.mark, w.kind == singleWriteWrite && v.signal == failure:
 		account.refresh(time.Now(), suspicionInterval)
 	}
 }
@@ -204,13 +207,17 @@ func (w *walk) step(a answer) (regions.Index, bool) {
 	}
 	switch a.verdict.action {
 	case next:
-		return w.nextRegion()
+		return w.goOn(a)
 	case askWriteRegion:
 		return w.askWriteRegion(a.region)
 	case repeatHere:
-		again := !w.repeated && w.attempts < w.limit
+		if w.repeated {
+			return w.seekPrimary(a.region)
+		}
 		w.repeated, w.reason = true, telemetry.Failover
-		return a.region, again
+		return a.region, w.attempts < w.limit
+	case seekPrimary:
+		return w.seekPrimary(a.region)
 	case findPrimary:
 		return w.findPrimary(a.region)
 	default:
@@ -218,16 +225,36 @@ func (w *walk) step(a answer) (regions.Index, bool) {
 	}
 }
 
+// goOn goes to the next region. When there is none, and the answer said that
+// the account has left the region, what we know of the account is wrong: the
+// topology is awaited, once, and the request planned anew.
+func (w *walk) goOn(a answer) (regions.Index, bool) {
+	w.reason = telemetry.NextRegion
+	if w.asHub || (a.outcome.status == http.StatusNotFound && a.outcome.sub == subSessionNotAvailable) {
+		w.reason = telemetry.Session
+	}
+	r, ok := w.nextRegion()
+	if ok || !a.verdict.refresh || w.inRace || w.replanned || w.attempts >= w.limit {
+		return r, ok
+	}
+	w.replanned = true
+	ctx := w.request.Raw().Context()
+	if f := w.endpoint.account.inFlight(); f != nil {
+		f.wait(ctx, refreshWait)
+	}
+	if ctx.Err() != nil {
+		return regions.None, false
+	}
+	w.plan(w.endpoint.view(), time.Now())
+	return w.nextRegion()
+}
+
 // nextRegion is the first applicable region that was not asked yet.
 func (w *walk) nextRegion() (regions.Index, bool) {
 	if w.attempts >= w.limit {
 		return regions.None, false
 	}
-	r, ok := w.claims.Next(w.list, w.list.Set())
-	if ok && w.reason == telemetry.Initial {
-		w.reason = telemetry.NextRegion
-	}
-	return r, ok
+	return w.claims.Next(w.list, w.list.Set())
 }
 
 // answer is the one for the caller: the last one, or the first region's when
@@ -242,7 +269,7 @@ func (w *walk) answer() answer {
 // finish returns the answer for the caller.
 func (w *walk) finish() (*http.Response, error) {
 	a := w.answer()
-	w.endMetadata(a)
+	w.tellAnswer(a.region)
 	w.rememberPage(a)
 	if a.err != nil && w.request.Raw().Context().Err() != nil {
 		return nil, a.err

@@ -20,50 +20,94 @@ type OperationStart struct {
 	Database, Container string // ids, "" when the operation has none
 	Server              string // host of the client endpoint, with or without a port
 	Write               bool
-	At                  time.Time // when it began; zero: now
-}
-
-// Attempt is one request to one region.
-type Attempt struct {
-	Region string // as the account spells it
-	Host   string // of the region's endpoint, with or without a port
-	Reason Reason
-	At     time.Time // when it was sent; zero: now
+	Metadata            bool // it has no span until [OperationSpan.Wake]
 }
 
 // Result is how an attempt or an operation ended.
 type Result struct {
 	Status    int // HTTP status, 0 when there was no answer
 	SubStatus int
-	Err       error     // when there was no answer
+	Class     string    // without an answer: one of the Error constants
+	Charge    float64   // request units of the answer
 	At        time.Time // when it ended; zero: now
 }
 
-// OperationSpan is the span of an operation in flight. A nil one records
-// nothing; all methods may be called on it. It is safe for concurrent use: an
-// operation and its hedges share it.
+// OperationSpan is an operation in flight: what its trace span, the metrics and
+// its record have to be told. A nil one records nothing; all methods may be
+// called on it. It is safe for concurrent use: an operation and its hedges
+// share it. It must not be copied.
 type OperationSpan struct {
-	tracer trace.Tracer
-	span   trace.Span
+	recorder *Recorder
+	ctx      context.Context // with the span, if there is one
+	start    OperationStart
+	at       time.Time
+	record   *callRecord // nil: nobody asked for it
 
-	mutex     sync.Mutex // guards contacted
-	contacted []string
+	mutex     sync.Mutex // guards what follows; held for no call of anybody else's code
+	span      trace.Span // nil: nothing is traced, or not yet
+	contacted []string   // regions in the order of contact
+	inline    [4]string  // where contacted begins
+	charge    float64    // of all answers so far
+	answered  string
+	ended     bool
 }
 
-// StartOperation begins the span of an operation. It returns ctx and nil when
-// nothing records.
-func (r *Recorder) StartOperation(ctx context.Context, o OperationStart) (context.Context, *OperationSpan) {
-	tracer := r.tracer()
-	if tracer == nil || unsampled(ctx) {
+// Wants reports whether anything of an operation is recorded: by a tracer, a
+// meter, or [Record]. It does not allocate.
+func (r *Recorder) Wants(ctx context.Context) bool {
+	return (r.tracer() != nil && !unsampled(ctx)) || r.metrics.enabled(ctx) || recordOf(ctx) != nil
+}
+
+// StartOperation begins an operation in s, which must be zero, and returns a
+// context that carries its span. It returns ctx and nil when nothing of it is
+// recorded.
+func (r *Recorder) StartOperation(ctx context.Context, s *OperationSpan, o OperationStart) (context.Context, *OperationSpan) {
+	if !r.Wants(ctx) {
 		return ctx, nil
 	}
-	name := o.Name
-	if o.Container != "" {
-		name += " " + o.Container
+	s.recorder, s.ctx, s.start, s.at = r, ctx, o, time.Now()
+	s.contacted = s.inline[:0]
+	s.record = recordOf(ctx).begin(o, s.at)
+	if !o.Metadata {
+		s.trace(s.at)
 	}
-	ctx, span := tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(o.attributes()...), trace.WithTimestamp(o.At))
-	return ctx, &OperationSpan{tracer: tracer, span: span}
+	return s.ctx, s
+}
+
+// trace begins the trace span, if there is anybody to record it.
+func (s *OperationSpan) trace(at time.Time) {
+	tracer := s.recorder.tracer()
+	if tracer == nil || unsampled(s.ctx) {
+		return
+	}
+	name := s.start.Name
+	if s.start.Container != "" {
+		name += " " + s.start.Container
+	}
+	ctx, span := tracer.Start(s.ctx, name, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(s.start.attributes()...), trace.WithTimestamp(at))
+	s.ctx = ctx
+	if span.IsRecording() {
+		s.mutex.Lock()
+		s.span = span
+		s.mutex.Unlock()
+	}
+}
+
+// Wake begins the span of an operation that had none yet, because it has left
+// its first region, and tells the attempt that was already made. The returned
+// context carries the span. No attempt may be in flight.
+func (s *OperationSpan) Wake(ctx context.Context, first Attempt, r Result) context.Context {
+	if s == nil || s.tracing() != nil {
+		return ctx
+	}
+	s.ctx = ctx
+	s.trace(s.at)
+	if span := s.tracing(); span != nil {
+		_, attempt := s.startSpan(s.ctx, first)
+		endSpan(attempt, r)
+	}
+	return s.ctx
 }
 
 // attributes are those that the conventions ask for when a span starts.
@@ -91,68 +135,19 @@ func server(hostport string) []attribute.KeyValue {
 	return []attribute.KeyValue{semconv.ServerAddress(host), semconv.ServerPort(number)}
 }
 
-// Recording reports whether anything that is told to the span is kept.
-func (s *OperationSpan) Recording() bool { return s != nil && s.span.IsRecording() }
-
-// Planned tells the applicable regions, in order, and the rule that made the
-// list. A later plan of the same operation replaces it.
-func (s *OperationSpan) Planned(applicable []string, rule string) {
+// context is that of the operation's span, for what is told beside it.
+func (s *OperationSpan) context() context.Context {
 	if s == nil {
-		return
+		return context.Background()
 	}
-	s.span.SetAttributes(AttrApplicableRegions.StringSlice(applicable), AttrRule.String(rule))
+	return s.ctx
 }
 
-// HedgeWithheld tells why the operation, or one hedge of it, was not hedged.
-func (s *OperationSpan) HedgeWithheld(reason string) {
-	if s != nil {
-		s.span.SetAttributes(AttrHedgeWithheld.String(reason))
-	}
-}
-
-// Raced tells how the race between the walk and its hedges ended.
-func (s *OperationSpan) Raced(state string) {
-	if s != nil {
-		s.span.SetAttributes(AttrHedge.String(state))
-	}
-}
-
-// AttemptSpan is the span of an attempt in flight. A nil one records nothing.
-type AttemptSpan struct{ span trace.Span }
-
-// StartAttempt begins the span of an attempt. It returns ctx and nil when
-// nothing records.
-func (s *OperationSpan) StartAttempt(ctx context.Context, a Attempt) (context.Context, *AttemptSpan) {
-	if s == nil {
-		return ctx, nil
-	}
+// tracing is the trace span, nil when there is none.
+func (s *OperationSpan) tracing() trace.Span {
 	s.mutex.Lock()
-	s.contacted = append(s.contacted, a.Region)
-	s.mutex.Unlock()
-	attributes := append([]attribute.KeyValue{AttrRegion.String(a.Region), AttrReason.String(string(a.Reason))}, server(a.Host)...)
-	ctx, span := s.tracer.Start(ctx, "attempt "+a.Region, trace.WithAttributes(attributes...), trace.WithTimestamp(a.At))
-	return ctx, &AttemptSpan{span}
-}
-
-// StartProbe begins the span of a shadow probe: a root of its own, because it
-// outlives the operation, with a link to the span in ctx. It returns ctx and
-// nil when nothing records.
-func (r *Recorder) StartProbe(ctx context.Context, o OperationStart, a Attempt) (context.Context, *AttemptSpan) {
-	tracer := r.tracer()
-	if tracer == nil || unsampled(ctx) {
-		return ctx, nil
-	}
-	attributes := append(o.attributes(), AttrRegion.String(a.Region), AttrReason.String(string(a.Reason)))
-	ctx, span := tracer.Start(ctx, "probe "+a.Region, trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)),
-		trace.WithAttributes(attributes...))
-	return ctx, &AttemptSpan{span}
-}
-
-// End ends the attempt.
-func (s *AttemptSpan) End(r Result) {
-	if s != nil {
-		end(s.span, r)
-	}
+	defer s.mutex.Unlock()
+	return s.span
 }
 
 // End ends the operation with the answer that the caller sees.
@@ -160,29 +155,63 @@ func (s *OperationSpan) End(r Result) {
 	if s == nil {
 		return
 	}
+	if r.At.IsZero() {
+		r.At = time.Now()
+	}
 	s.mutex.Lock()
-	contacted := slices.Clone(s.contacted)
+	s.ended = true
+	contacted, answered, extra, span := s.contacted, s.answered, max(0, s.charge-r.Charge), s.span
 	s.mutex.Unlock()
-	s.span.SetAttributes(semconv.AzureCosmosDBOperationContactedRegions(contacted...))
-	end(s.span, r)
+	s.record.end(r, answered, extra)
+	s.recorder.metrics.operation(s.ctx, s.start, r, r.At.Sub(s.at), distinct(contacted), extra)
+	if span == nil {
+		return
+	}
+	list := append(make([]attribute.KeyValue, 0, 4), semconv.AzureCosmosDBOperationContactedRegions(contacted...))
+	if answered != "" {
+		list = append(list, AttrAnswered.String(answered))
+	}
+	if r.Charge > 0 {
+		list = append(list, semconv.AzureCosmosDBOperationRequestCharge(r.Charge))
+	}
+	if extra > 0 {
+		list = append(list, AttrExtraCharge.Float64(extra))
+	}
+	span.SetAttributes(list...)
+	endSpan(span, r)
 }
 
-// end writes how it ended. A status from 400 on is an error, as the semantic
-// conventions have it.
-func end(span trace.Span, r Result) {
+// distinct is how many regions there are in a list.
+func distinct(regions []string) (n int) {
+	for i, r := range regions {
+		if !slices.Contains(regions[:i], r) {
+			n++
+		}
+	}
+	return n
+}
+
+// endSpan writes how it ended. A status from 400 on is an error, as the
+// semantic conventions have it; an attempt that lost is none.
+func endSpan(span trace.Span, r Result) {
 	if r.Status != 0 {
-		span.SetAttributes(semconv.DBResponseStatusCode(strconv.Itoa(r.Status)))
+		span.SetAttributes(semconv.DBResponseStatusCode(statusText(r.Status)))
 	}
 	if r.SubStatus != 0 {
 		span.SetAttributes(semconv.AzureCosmosDBResponseSubStatusCode(r.SubStatus))
 	}
 	switch {
-	case r.Err != nil:
-		span.SetAttributes(semconv.ErrorType(r.Err))
-		span.SetStatus(codes.Error, "")
 	case r.Status >= 400:
-		span.SetAttributes(semconv.ErrorTypeKey.String(strconv.Itoa(r.Status)))
+		span.SetAttributes(semconv.ErrorTypeKey.String(statusText(r.Status)))
+		span.SetStatus(codes.Error, "")
+	case r.Status == 0 && r.Class == ErrorLost:
+		span.SetAttributes(AttrLost.Bool(true))
+	case r.Status == 0:
+		span.SetAttributes(semconv.ErrorTypeKey.String(boundedClass(r.Class)))
 		span.SetStatus(codes.Error, "")
 	}
 	span.End(trace.WithTimestamp(r.At))
 }
+
+// statusText is a status in digits.
+func statusText(status int) string { return strconv.Itoa(status) }

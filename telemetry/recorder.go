@@ -9,28 +9,48 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Options says where telemetry goes. The zero value is OpenTelemetry's global
-// tracer provider and no log.
+// providers and no log.
+//
+// The providers are called on the goroutine of the request, or of the
+// background work, that has something to tell, and no lock that another request
+// waits for is held meanwhile: a provider that blocks holds up what it was
+// called for and nothing else. A provider or a handler that panics does so on
+// that goroutine; the panic is not hidden. On a request's goroutine the
+// application may recover it, on one of ours (a topology refresh, a hedge's
+// timer) it ends the process.
 type Options struct {
 	// TracerProvider makes the spans. Nil: the global one of OpenTelemetry, as
 	// it is when a request passes, so an SDK may be installed later.
 	TracerProvider trace.TracerProvider
 
-	// Logger gets what changes rarely: topology changes, failed refreshes,
-	// unknown region names. Never a line per request. Nil: none.
+	// MeterProvider makes the instruments, once. Nil: the global one of
+	// OpenTelemetry; its instruments start to work when an SDK is installed.
+	MeterProvider metric.MeterProvider
+
+	// Logger gets what changes seldom: transitions of the circuit breaker,
+	// changes of write regions, of the topology and of the health of regions,
+	// failed refreshes, unknown region names. Never a line per request. Of each
+	// kind 50 lines at once and then one a second are written; the next line
+	// tells how many were suppressed. Nil: none.
 	Logger *slog.Logger
 }
 
-// Recorder turns what happened into spans and log lines. Make one with [New];
-// it is safe for concurrent use.
+// Recorder turns what happened into spans, metrics and log lines, and remembers
+// the last decisions. Make one with [New]; it is safe for concurrent use.
 type Recorder struct {
 	options Options
 	cached  atomic.Pointer[source]
-	logger  *slog.Logger
+	meter   metric.Meter
+	metrics *metrics
+	log     log
+	ring    ring
+	hedging *minutes // by the hedge numbers
 }
 
 // source is a tracer with the provider that it came from; its tracer is nil
@@ -42,9 +62,15 @@ type source struct {
 
 // New makes a Recorder.
 func New(o Options) *Recorder {
-	r := &Recorder{options: o, logger: o.Logger}
-	if r.logger == nil {
-		r.logger = slog.New(slog.DiscardHandler)
+	meters := o.MeterProvider
+	if meters == nil {
+		meters = otel.GetMeterProvider()
+	}
+	meter := meters.Meter(Scope)
+	r := &Recorder{options: o, meter: meter, metrics: newMetrics(meter), hedging: newMinutes(hedgeNumbers)}
+	r.log.logger = o.Logger
+	if r.log.logger == nil {
+		r.log.logger = slog.New(slog.DiscardHandler)
 	}
 	return r
 }
@@ -88,80 +114,21 @@ func unsampled(ctx context.Context) bool {
 	return parent.IsValid() && !parent.IsSampled()
 }
 
-// Topology is an account's regions, as they stand from now on.
-type Topology struct {
-	Account    string   // host of the client endpoint
-	Readable   []string // in the service's order
-	Writable   []string // the first is the write region
-	MultiWrite bool
-	Ignored    []string // parts of the account's answer that could not be used, and why
-}
-
-// TopologyChanged tells a new topology of an account.
-func (r *Recorder) TopologyChanged(t Topology) {
-	r.logger.Info("cosmos.ha topology changed", "account", t.Account, "readable", t.Readable,
-		"writable", t.Writable, "multi_write", t.MultiWrite, "ignored", t.Ignored)
-}
-
-// RefreshEnded tells the end of a topology refresh; only a failure is worth a line.
-func (r *Recorder) RefreshEnded(account string, err error) {
-	if err != nil {
-		r.logger.Warn("cosmos.ha topology refresh failed", "account", account, "error", err)
+// Decided tells a decision: to the ring of the last ones, the metrics, the log
+// and, as an event, the span of the operation that it was taken in, nil if it
+// was none.
+func (r *Recorder) Decided(s *OperationSpan, d Decision) {
+	if d.At.IsZero() {
+		d.At = time.Now()
 	}
-}
-
-// RangesLoaded tells the end of a reading of a container's partition key
-// ranges; only a failure is worth a line.
-func (r *Recorder) RangesLoaded(account string, err error) {
-	if err != nil {
-		r.logger.Warn("cosmos.ha partition key ranges not read", "account", account, "error", err)
+	ctx := s.context()
+	if d.Kind != KindRefresh && d.Kind != KindRanges || d.failed() {
+		r.ring.add(d)
 	}
+	r.metrics.decided(ctx, d)
+	r.log.write(ctx, d)
+	s.event(d)
 }
 
-// BreakerChange is a region that the circuit breaker opened, tries again or
-// closed for one partition.
-type BreakerChange struct {
-	Account   string // host of the client endpoint
-	Container string // its link, "" when it is not known
-	Partition string // its range, or a hash of the logical partition key
-	Region    string
-	Write     bool // for writes; else for reads
-	From, To  string
-	Cause     string
-	Failures  int           // that led to it
-	OpenFor   time.Duration // until the next probe, 0 unless the region was opened
-}
-
-// BreakerChanged tells a transition of the circuit breaker.
-func (r *Recorder) BreakerChanged(c BreakerChange) {
-	r.logger.Info("cosmos.ha circuit breaker", "account", c.Account, "container", c.Container, "partition", c.Partition,
-		"region", c.Region, "write", c.Write, "from", c.From, "to", c.To, "cause", c.Cause,
-		"failures", c.Failures, "open_for", c.OpenFor)
-}
-
-// FailoverChange is a change of one partition's write region.
-type FailoverChange struct {
-	Account   string // host of the client endpoint
-	Container string // its link, "" when it is not known
-	Partition string // its range, or a hash of the logical partition key
-	Kind      string // set, moved, dropped, cleared, or slow: writes start elsewhere, nothing is confirmed
-	From, To  string // regions, "" for the account's write region
-	Cause     string
-}
-
-// FailoverChanged tells a change of a partition's write region.
-func (r *Recorder) FailoverChanged(c FailoverChange) {
-	r.logger.Info("cosmos.ha partition failover", "account", c.Account, "container", c.Container, "partition", c.Partition,
-		"kind", c.Kind, "from", c.From, "to", c.To, "cause", c.Cause)
-}
-
-// UnknownRegion tells a preferred or excluded region that the account does not have.
-func (r *Recorder) UnknownRegion(name string) {
-	r.logger.Warn("cosmos.ha unknown region ignored", "region", name)
-}
-
-// PreferredRegionsDiffer tells that the middleware's preferred regions win
-// over different ones in the client's options.
-func (r *Recorder) PreferredRegionsDiffer(ours, clients []string) {
-	r.logger.Warn("cosmos.ha preferred regions of the client are overruled", "used", ours, "client", clients)
-}
+// Decisions are the last 200 decisions, the newest first.
+func (r *Recorder) Decisions() []DecisionState { return r.ring.list() }

@@ -3,23 +3,29 @@ package telemetry
 import "time"
 
 // State is what the middleware knows now. It marshals to JSON. Lists that can
-// grow with the number of partitions are cut, and a count tells how many there are.
+// grow with the number of partitions are cut, and a count tells how many there
+// are. Names of accounts, regions and containers are in it, and ranges or hashes
+// of partitions; never a partition key, an id of an item, or a token.
 type State struct {
-	At       time.Time      `json:"at"`
-	Excluded []string       `json:"excluded"` // the clients' excluded regions
-	Accounts []AccountState `json:"accounts"` // by endpoint
+	At        time.Time       `json:"at"`
+	Excluded  []string        `json:"excluded"` // the clients' excluded regions
+	Hedging   HedgingState    `json:"hedging"`
+	Accounts  []AccountState  `json:"accounts"`  // by endpoint
+	Decisions []DecisionState `json:"decisions"` // the last 200, the newest first
 }
 
 // AccountState is one account.
 type AccountState struct {
-	Endpoint          string           `json:"endpoint"` // host of the client endpoint
-	Since             time.Time        `json:"since"`    // when the topology last changed
-	Regions           []RegionState    `json:"regions"`  // in the service's order
+	Endpoint          string           `json:"endpoint"`  // host of the client endpoint
+	Since             time.Time        `json:"since"`     // when the topology last changed
+	Confirmed         time.Time        `json:"confirmed"` // when the account last gave its topology, changed or not
+	Regions           []RegionState    `json:"regions"`   // in the service's order
 	MultiWrite        bool             `json:"multiWrite"`
 	PartitionFailover *bool            `json:"partitionFailover"` // the account's flag; null: never told
 	HedgingDisabled   *bool            `json:"hedgingDisabled"`   // the account's flag; null: never told
 	Unwell            []PartitionState `json:"unwell"`            // the oldest first
 	UnwellCount       int              `json:"unwellCount"`       // of all, listed or not
+	OpenCount         int              `json:"openCount"`         // of those that are opened
 	Overrides         []OverrideState  `json:"overrides"`         // by container and partition
 	OverrideCount     int              `json:"overrideCount"`     // of all, listed or not
 }
@@ -43,6 +49,18 @@ type RegionState struct {
 	Primary      bool       `json:"primary"`      // the write region, the first of them
 	UnwellReads  *time.Time `json:"unwellReads"`  // since when its endpoint is behind the others; null: it is well
 	UnwellWrites *time.Time `json:"unwellWrites"` // the same for writes
+	TrialReads   *time.Time `json:"trialReads"`   // from when on one request at a time is let through to it again; null: it is well
+	TrialWrites  *time.Time `json:"trialWrites"`  // the same for writes
+	Open         int        `json:"open"`         // partitions for which the breaker has opened it, reads and writes apart
+	Reads        Share      `json:"reads"`
+	Writes       Share      `json:"writes"`
+}
+
+// Share is a region's part of an account's attempts in the last [TrafficWindow].
+type Share struct {
+	Attempts uint64  `json:"attempts"`
+	Failed   uint64  `json:"failed"` // of them, in a way that says that the region is unwell
+	Part     float64 `json:"part"`   // of the account's, 0 to 1
 }
 
 // PartitionState is what the circuit breaker holds of one partition in one
@@ -53,8 +71,10 @@ type PartitionState struct {
 	Region    string     `json:"region"`
 	Write     bool       `json:"write"`
 	State     string     `json:"state"`
-	Failures  int        `json:"failures"` // in a row
-	Since     time.Time  `json:"since"`
+	Cause     string     `json:"cause"`     // of the transition to this state; "" when there was none, or it is not known any more
+	Failures  int        `json:"failures"`  // in a row
+	Since     time.Time  `json:"since"`     // when this state began
+	Unwell    time.Time  `json:"unwell"`    // when the region was opened first and has not been healthy since; Since when that is not known
 	NextProbe *time.Time `json:"nextProbe"` // when the next probe is due; null: the region is not opened
 	Probing   bool       `json:"probing"`
 }
