@@ -12,6 +12,9 @@ import (
 // probeTimeout bounds a shadow probe (design section 7.1).
 const probeTimeout = 5 * time.Second
 
+// probePause is how long a probe keeps its place after an answer without a verdict.
+const probePause = time.Second
+
 // shadowProbe is a copy of a read on its way to a region that the breaker has
 // opened. Nobody waits for it, and its answer informs the breaker only.
 type shadowProbe struct {
@@ -64,5 +67,10 @@ func (p shadowProbe) run(ctx context.Context, operation telemetry.OperationStart
 	if p.endpoint.background.Err() == nil {
 		// The probe's own time is no caller's deadline: no answer is a failure.
 		event = eventOf(judge(p.kind, observe(context.Background(), response, err), false).signal)
+	}
+	if event == breaker.Abandoned && response != nil {
+		// The region answers, but says nothing of its health: a 429, say. Every
+		// read would send the next probe; that is no way to treat a busy region.
+		sleep(p.endpoint.background, probePause)
 	}
 }

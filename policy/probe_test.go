@@ -129,6 +129,8 @@ func TestProbeAnswers(t *testing.T) {
 					require.Zero(w, w.together(1, readKey))
 				case "free":
 					require.Empty(w, w.changes.take())
+					require.Zero(w, w.together(10, readKey), "a region that only throttles is not probed by every read")
+					time.Sleep(time.Second)
 					fault.Remove()
 					require.Equal(w, 1, w.together(1, readKey), "the place is free")
 					require.Equal(w, []string{"A read HealthyTentative"}, w.unwell())
