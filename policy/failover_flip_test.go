@@ -130,6 +130,16 @@ func TestFailoverAccountChangesDuringAWrite(t *testing.T) {
 			})
 		}
 	})
+	t.Run("no longer multi-write", func(t *testing.T) {
+		inWorld(t, setup{gateway: multi}, func(w *world) {
+			w.SetMultiWrite(false)
+			w.flag(true)
+			w.MoveRange("items", "0", B)
+			w.Inject(gateway.Rule{Operations: []string{"write"}, Status: 403, SubStatus: 1008, Hits: 3})
+			w.expect(upsert, "200", "A B C A B", 0)
+			require.Equal(w, []string{"B"}, w.overrides())
+		})
+	})
 	t.Run("one region left", func(t *testing.T) {
 		inWorld(t, ppafAccount(1), func(w *world) {
 			w.Elect("items", "0")

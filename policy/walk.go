@@ -246,6 +246,9 @@ func (w *walk) goOn(a answer) (regions.Index, bool) {
 		return regions.None, false
 	}
 	w.plan(w.endpoint.view(), time.Now())
+	if w.failover.on {
+		return w.firstRegion(time.Now()), true
+	}
 	return w.nextRegion()
 }
 
