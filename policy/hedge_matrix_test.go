@@ -117,8 +117,9 @@ var matrixFaults = []matrixFault{
 	{name: "503", rule: gateway.Rule{Status: 503}, latency: true, read: goesOn, write: goesOn},
 	{name: "404/1002", rule: gateway.Rule{Status: 404, SubStatus: 1002}, latency: true, read: twinLeg{write: true}, write: goesOn},
 	{name: "410/1007", rule: gateway.Rule{Status: 410, SubStatus: 1007}, latency: true, read: stops, write: stops},
-	{name: "refused", rule: gateway.Rule{Kind: gateway.Refuse}, read: goesOn, write: goesOn},
 	{name: "hang", rule: gateway.Rule{Kind: gateway.Hang}, extra: never, read: stops, write: stops},
+	// It marks the region, so it is the last one.
+	{name: "refused", rule: gateway.Rule{Kind: gateway.Refuse}, read: goesOn, write: goesOn},
 }
 
 // leg is how a region with the fault answers an operation.
