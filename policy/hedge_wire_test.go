@@ -62,8 +62,7 @@ func (w *world) requireWire(first matrixFault, call func(context.Context, *azcos
 	require.Less(w, elapsed, 20*time.Second, first.name)
 	if data := w.data(); elapsed < threshold {
 		require.Equal(w, lettersOf(strings.Split(asked, " ")), data, first.name)
-	} else { // it waited for the first region, or the machine was slow
-		require.Equal(w, lettersOf(list[:1]), data[:1], first.name)
+	} else { // it waited for the first region, or the machine was slow to send
 		require.LessOrEqual(w, len(strings.Fields(data)), len(list), first.name)
 	}
 	require.GreaterOrEqual(w, elapsed, took-ms, first.name)
