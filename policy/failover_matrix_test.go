@@ -127,6 +127,7 @@ func TestFailoverTimeoutMatrix(t *testing.T) {
 				t.Run(f.name+"/"+k.name+"/"+o.name, func(t *testing.T) {
 					s := ppafAccount(2)
 					s.policy.Retry.AttemptTimeout = f.bound
+					s.policy.Retry.RepeatWrites = k.bind // not on a single-write account
 					inCircuit(t, s, func(w *circuitWorld) {
 						op := o.make(w)
 						w.prepare(k, op)
@@ -237,6 +238,28 @@ func TestFailoverTimeoutsThatDoNotCount(t *testing.T) {
 		require.Empty(w, w.overrides())
 		w.expect(upsert, "200", "A", 0)
 	})
+}
+
+// TestFailoverSharesTheRange: what one key of a range has found holds for the
+// others, when the client knows the ranges. Else each key finds it for itself,
+// once: nothing but an answer tells where a key belongs.
+func TestFailoverSharesTheRange(t *testing.T) {
+	for _, k := range knowledges {
+		inCircuit(t, ppafAccount(2), func(w *circuitWorld) {
+			w.prepare(k, upsertKey)
+			w.discover(B)
+			for n := range 20 {
+				pk := fmt.Sprint("key", n)
+				first := map[bool]string{true: "B", false: "A B"}[k.bind]
+				if w.rangeOf(pk) != w.rangeOf(w.p1) {
+					first = "A"
+				}
+				require.Equal(w, first, w.times(1, upsertKey, w.container, pk))
+				require.Equal(w, first[len(first)-1:], w.times(1, upsertKey, w.container, pk))
+			}
+			require.Equal(w, []string{"B"}, w.overrides(), "one record for all of them")
+		})
+	}
 }
 
 // TestFailoverSplit: the range whose write region has moved is split; both of

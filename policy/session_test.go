@@ -31,48 +31,50 @@ func (w *world) asHub() string {
 	return text
 }
 
+// sessionTests are single-write accounts unless they say otherwise.
+var sessionTests = []struct {
+	name      string
+	multi     bool
+	failover  bool
+	preferred []string
+	excluded  []string
+	moved     string // the partition's write region
+	known     bool   // and a write has found it
+	limit     int
+	rules     []gateway.Rule
+	outcome   string
+	asked     string
+	asHub     string
+}{
+	{name: "multi-write: the next region", multi: true, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A B", asHub: "- - "},
+	{name: "multi-write: all regions", multi: true, rules: []gateway.Rule{behind("")}, outcome: "404/1002", asked: "A B C", asHub: "- - - "},
+	{name: "multi-write: not the excluded ones", multi: true, excluded: []string{B}, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A C", asHub: "- - "},
+	{name: "multi-write: MaxAttempts", multi: true, limit: 2, rules: []gateway.Rule{behind("")}, outcome: "404/1002", asked: "A B", asHub: "- - "},
+	{name: "the write region", preferred: []string{B, C, A}, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A", asHub: "- h "},
+	{name: "though it is not preferred", preferred: []string{B, C}, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A", asHub: "- h "},
+	{name: "though it is excluded", preferred: []string{B, C}, excluded: []string{A}, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A", asHub: "- h "},
+	{name: "once", preferred: []string{B, C}, rules: []gateway.Rule{behind("")}, outcome: "404/1002", asked: "B A", asHub: "- h "},
+	{name: "in the write region already", rules: []gateway.Rule{behind(A)}, outcome: "404/1002", asked: "A", asHub: "- "},
+	{name: "in the write region already, failover on", failover: true, rules: []gateway.Rule{behind(A)}, outcome: "404/1002", asked: "A B C", asHub: "- h h "},
+	{name: "and the hub is elsewhere", failover: true, moved: C, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A B C", asHub: "- h h "},
+	{name: "not the hub: the next candidate", preferred: []string{B}, moved: C, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A C", asHub: "- h h "},
+	{name: "excluded candidates last", failover: true, excluded: []string{B}, moved: C, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A C", asHub: "- h "},
+	{name: "the override", failover: true, preferred: []string{B}, moved: C, known: true, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B C", asHub: "- h "},
+	{name: "the override, excluded", failover: true, preferred: []string{B}, excluded: []string{C}, moved: C, known: true, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B C", asHub: "- h "},
+	{name: "in the override already", failover: true, moved: C, known: true, rules: []gateway.Rule{behind(C)}, outcome: "404/1002", asked: "C A B", asHub: "- h h "},
+	{name: "the hub is down: the next candidate", preferred: []string{B}, rules: []gateway.Rule{behind(B), fault(A, gateway.Refuse)}, outcome: "403/3", asked: "B A C", asHub: "- h h "},
+	{name: "nobody is the hub", preferred: []string{B}, moved: "nowhere", rules: []gateway.Rule{behind(B)}, outcome: "404/1002", asked: "B A C", asHub: "- h h "},
+	{name: "MaxAttempts 1", limit: 1, preferred: []string{B}, rules: []gateway.Rule{behind(B)}, outcome: "404/1002", asked: "B", asHub: "- "},
+	{name: "MaxAttempts 2", limit: 2, preferred: []string{B}, moved: C, rules: []gateway.Rule{behind(B)}, outcome: "404/1002", asked: "B A", asHub: "- h "},
+	{name: "after another failure", preferred: []string{B, C, A}, rules: []gateway.Rule{status(B, 503, 0), behind(C)}, outcome: "200", asked: "B C A", asHub: "- - h "},
+	{name: "the write region has failed before", preferred: []string{A, B, C}, rules: []gateway.Rule{once(status(A, 503, 0)), behind(B)}, outcome: "200", asked: "A B A", asHub: "- - h "},
+	{name: "and fails again", preferred: []string{A, B, C}, rules: []gateway.Rule{status(A, 503, 0), behind(B)}, outcome: "403/3", asked: "A B A C", asHub: "- - h h "},
+}
+
 // TestSession: which regions a read asks after a 404/1002, and which of them as
 // the hub. Every read's token stays as it is.
 func TestSession(t *testing.T) {
-	tests := []struct {
-		name      string
-		multi     bool
-		failover  bool
-		preferred []string
-		excluded  []string
-		moved     string // the partition's write region
-		known     bool   // and a write has found it
-		limit     int
-		rules     []gateway.Rule
-		outcome   string
-		asked     string
-		asHub     string
-	}{
-		{name: "multi-write: the next region", multi: true, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A B", asHub: "- - "},
-		{name: "multi-write: all regions", multi: true, rules: []gateway.Rule{behind("")}, outcome: "404/1002", asked: "A B C", asHub: "- - - "},
-		{name: "multi-write: not the excluded ones", multi: true, excluded: []string{B}, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A C", asHub: "- - "},
-		{name: "multi-write: MaxAttempts", multi: true, limit: 2, rules: []gateway.Rule{behind("")}, outcome: "404/1002", asked: "A B", asHub: "- - "},
-		{name: "the write region", preferred: []string{B, C, A}, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A", asHub: "- h "},
-		{name: "though it is not preferred", preferred: []string{B, C}, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A", asHub: "- h "},
-		{name: "though it is excluded", preferred: []string{B, C}, excluded: []string{A}, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A", asHub: "- h "},
-		{name: "once", preferred: []string{B, C}, rules: []gateway.Rule{behind("")}, outcome: "404/1002", asked: "B A", asHub: "- h "},
-		{name: "in the write region already", rules: []gateway.Rule{behind(A)}, outcome: "404/1002", asked: "A", asHub: "- "},
-		{name: "in the write region already, failover on", failover: true, rules: []gateway.Rule{behind(A)}, outcome: "404/1002", asked: "A B C", asHub: "- h h "},
-		{name: "and the hub is elsewhere", failover: true, moved: C, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A B C", asHub: "- h h "},
-		{name: "not the hub: the next candidate", preferred: []string{B}, moved: C, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B A C", asHub: "- h h "},
-		{name: "excluded candidates last", failover: true, excluded: []string{B}, moved: C, rules: []gateway.Rule{behind(A)}, outcome: "200", asked: "A C", asHub: "- h "},
-		{name: "the override", failover: true, preferred: []string{B}, moved: C, known: true, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B C", asHub: "- h "},
-		{name: "the override, excluded", failover: true, preferred: []string{B}, excluded: []string{C}, moved: C, known: true, rules: []gateway.Rule{behind(B)}, outcome: "200", asked: "B C", asHub: "- h "},
-		{name: "in the override already", failover: true, moved: C, known: true, rules: []gateway.Rule{behind(C)}, outcome: "404/1002", asked: "C A B", asHub: "- h h "},
-		{name: "the hub is down: the next candidate", preferred: []string{B}, rules: []gateway.Rule{behind(B), fault(A, gateway.Refuse)}, outcome: "403/3", asked: "B A C", asHub: "- h h "},
-		{name: "nobody is the hub", preferred: []string{B}, moved: "nowhere", rules: []gateway.Rule{behind(B)}, outcome: "404/1002", asked: "B A C", asHub: "- h h "},
-		{name: "MaxAttempts 1", limit: 1, preferred: []string{B}, rules: []gateway.Rule{behind(B)}, outcome: "404/1002", asked: "B", asHub: "- "},
-		{name: "MaxAttempts 2", limit: 2, preferred: []string{B}, moved: C, rules: []gateway.Rule{behind(B)}, outcome: "404/1002", asked: "B A", asHub: "- h "},
-		{name: "after another failure", preferred: []string{B, C, A}, rules: []gateway.Rule{status(B, 503, 0), behind(C)}, outcome: "200", asked: "B C A", asHub: "- - h "},
-		{name: "the write region has failed before", preferred: []string{A, B, C}, rules: []gateway.Rule{once(status(A, 503, 0)), behind(B)}, outcome: "200", asked: "A B A", asHub: "- - h "},
-		{name: "and fails again", preferred: []string{A, B, C}, rules: []gateway.Rule{status(A, 503, 0), behind(B)}, outcome: "403/3", asked: "A B A C", asHub: "- - h h "},
-	}
-	for _, test := range tests {
+	for _, test := range sessionTests {
 		for _, o := range itemReads[:2] { // azcosmos keeps the token of a read-many and of a change feed to itself
 			t.Run(test.name+"/"+o.name, func(t *testing.T) {
 				s := setup{preferred: test.preferred, gateway: gateway.Options{MultiWrite: test.multi, PartitionFailover: &test.failover}}
@@ -227,6 +229,48 @@ func TestHubIsNotRemembered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestHubForEveryRead: reads that name their partition in another way find and
+// remember its hub as well.
+func TestHubForEveryRead(t *testing.T) {
+	for _, k := range knowledges {
+		for _, o := range keyedReads {
+			t.Run(k.name+"/"+o.name, func(t *testing.T) {
+				s := ppafAccount(2)
+				s.preferred = []string{B}
+				inCircuit(t, s, func(w *circuitWorld) {
+					op := o.make(w)
+					w.prepare(k, op)
+					w.MoveRange("items", w.rangeOf(w.p1), C)
+					w.Inject(gateway.Rule{Region: B, Container: "items", Operations: []string{"readop"}, Status: 404, SubStatus: 1002})
+					require.Equal(w, "B A C", w.times(1, op, w.container, w.p1))
+					require.Equal(w, []string{"hub C"}, w.overrides())
+					require.Equal(w, "B C B C", w.times(2, op, w.container, w.p1))
+					require.Equal(w, "B A", w.times(1, op, w.container, w.p2), "another partition")
+				})
+			})
+		}
+	}
+}
+
+// TestHubHeaderEndsWithThePage: the pages of a query are operations of their own.
+func TestHubHeaderEndsWithThePage(t *testing.T) {
+	inWorld(t, setup{preferred: []string{B}}, func(w *world) {
+		_, err := w.container.CreateItem(w.Context(), key("a"), item("2", "a", 0), nil)
+		require.NoError(w, err)
+		w.Inject(once(behind(B)))
+		w.ResetLog()
+		pages := w.container.NewQueryItemsPager("SELECT * FROM c", key("a"), &azcosmos.QueryOptions{PageSizeHint: 1})
+		n := 0
+		for ; pages.More(); n++ {
+			_, err := pages.NextPage(w.Context())
+			require.NoError(w, err)
+		}
+		require.Equal(w, 2, n)
+		require.Equal(w, "B A B", w.contacted())
+		require.Equal(w, "- h - ", w.asHub())
+	})
 }
 
 // TestHubUnderHedging: with hedging on the walk looks for the hub as without it;
