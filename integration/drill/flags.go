@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,9 @@ type settings struct {
 	client        *http.Client // for endpoint; nil: one of the drill's own
 
 	plain, json bool
+
+	otlp    string // URL of a collector; "": what the environment says
+	picture string // file of the HTML report; "": none
 }
 
 // flagError is a flag that cannot be used.
@@ -82,6 +86,8 @@ func define(s *settings, w *words) *flag.FlagSet {
 	f.StringVar(&s.key, "key", "", "its account key (default: $COSMOS_EMULATOR_KEY, or else the emulators' well-known key)")
 	f.BoolVar(&s.plain, "plain", true, "run plain azcosmos beside")
 	f.BoolVar(&s.json, "json", false, "print the table as JSON, and nothing else")
+	f.StringVar(&s.otlp, "otlp", "", "`URL` of an OTLP/HTTP collector that takes the traces and metrics of our side, such as http://127.0.0.1:4318 (default: what the OTEL_EXPORTER_OTLP_* variables say, or none)")
+	f.StringVar(&s.picture, "report", "", "`file` to write a picture of the run to, as an HTML page (default: none)")
 	return f
 }
 
@@ -132,7 +138,29 @@ func (s *settings) check(given map[string]bool) error {
 	if !given["failover-after"] {
 		s.failoverAfter = s.phase / 2
 	}
+	if err := s.checkOutputs(); err != nil {
+		return err
+	}
 	return s.checkEndpoint()
+}
+
+// checkOutputs sees to it before the run that its results have somewhere to go.
+func (s *settings) checkOutputs() error {
+	if s.otlp != "" {
+		if err := checkCollector(s.otlp); err != nil {
+			return &flagError{"otlp", s.otlp, err.Error()}
+		}
+	}
+	if s.picture == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(s.picture)); err != nil || !info.IsDir() {
+		return &flagError{"report", s.picture, "is in no directory that exists"}
+	}
+	if info, err := os.Stat(s.picture); err == nil && info.IsDir() {
+		return &flagError{"report", s.picture, "is a directory"}
+	}
+	return nil
 }
 
 func (s *settings) checkEndpoint() error {

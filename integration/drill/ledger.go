@@ -12,6 +12,7 @@ type operation struct {
 	err        error    // what the application got
 	perhaps    bool     // an attempt may have carried the write out without saying so
 	contacted  []string // the regions of the attempts, in order
+	answered   string   // the first region whose answer was a success; "": none
 }
 
 // span is a stretch of time; one that has not ended yet has the end forever.

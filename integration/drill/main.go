@@ -36,6 +36,9 @@ func perform(ctx context.Context, s settings, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "drill:", err)
 		return 1
 	}
+	if c.export, err = newExport(ctx, s.otlp); err != nil {
+		return explain(err, stdout, stderr)
+	}
 	var l *live
 	if !s.json {
 		fmt.Fprint(stdout, c.describe())
@@ -47,12 +50,16 @@ func perform(ctx context.Context, s settings, stdout, stderr io.Writer) int {
 	}
 	err = errors.Join(err, d.close())
 	d.report.broken = err != nil
+	err = errors.Join(err, c.export.close(stderr), d.draw())
 	switch {
 	case s.json:
 		err = errors.Join(err, d.report.json(stdout))
 	case len(d.report.rows) > 0:
 		fmt.Fprintln(stdout)
 		d.report.render(stdout)
+		if s.picture != "" {
+			fmt.Fprintln(stdout, "\nThe picture is in", s.picture)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "drill:", err)

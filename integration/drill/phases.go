@@ -36,11 +36,15 @@ type drill struct {
 	events chronicle
 	live   *live
 	report report
+	album  *album // nil: no picture is wanted
 }
 
 // newDrill sets the stages up, and the sides' clients and items. Close it.
 func newDrill(ctx context.Context, c *cast, l *live) (*drill, error) {
 	d := &drill{cast: c, live: l, events: chronicle{usable: c.usable(), multiWrite: c.multiWrite}}
+	if c.picture != "" {
+		d.album = newAlbum(c)
+	}
 	sides := []string{ours}
 	if c.plain {
 		sides = append(sides, plain)
@@ -90,10 +94,13 @@ func (d *drill) run(ctx context.Context) error {
 				return err
 			}
 		}
+		from := d.now()
 		recorders := d.play(ctx, i, p)
+		d.album.phase(p, from, d.now())
 		for j, s := range d.sides {
 			r, errs := d.events.tally(p.name, s.name, recorders[j].operations)
 			d.report.add(r, errs)
+			d.album.add(&d.events, s, recorders[j].operations)
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("interrupted in phase %q", p.name)

@@ -46,7 +46,10 @@ func (s *side) renew() error {
 		PreferredRegions: s.cast.preferred,
 	}
 	if s.name == ours {
-		s.ha, err = policy.New(policy.Options{Retry: policy.RetryOptions{AttemptTimeout: s.cast.attemptTimeout}})
+		s.ha, err = policy.New(policy.Options{
+			Retry:     policy.RetryOptions{AttemptTimeout: s.cast.attemptTimeout},
+			Telemetry: s.cast.export.options(o),
+		})
 		if err != nil {
 			return err
 		}
@@ -141,7 +144,7 @@ func (s *side) do(ctx context.Context, r request, begun time.Time) operation {
 		o.err = s.read(ctx, r.id)
 	}
 	o.end = time.Since(begun)
-	o.contacted, o.perhaps = n.read()
+	o.contacted, o.answered, o.perhaps = n.read()
 	return o
 }
 

@@ -23,6 +23,7 @@ type cast struct {
 	settings
 	upstream *gateway.HTTPUpstream // nil: a store in process for each
 	direct   map[string]string     // of a real account, region names by host; nil: gateways
+	export   *export               // nil: nothing is exported
 }
 
 // prepare finds out what is to be used, and completes the settings with what a real account says about itself.

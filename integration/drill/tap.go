@@ -26,6 +26,7 @@ type tap struct {
 type notes struct {
 	mu        sync.Mutex // guards all below
 	contacted []string
+	answered  string
 	perhaps   bool
 }
 
@@ -42,13 +43,17 @@ func (t *tap) Do(r *http.Request) (*http.Response, error) {
 	if n == nil || !strings.Contains(r.URL.Path, "/docs") {
 		return t.next.Do(r)
 	}
-	n.reach(t.region(r.URL.Hostname()))
+	region := t.region(r.URL.Hostname())
+	n.reach(region)
 	// The connection tells, better than the error does, whether any of the request can have left.
 	var left atomic.Bool
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { left.Store(true) }})
 	response, err := t.next.Do(r.WithContext(ctx))
 	if perhapsDone(left.Load(), response, err) {
 		n.doubt()
+	}
+	if err == nil && response.StatusCode < http.StatusBadRequest {
+		n.answer(region)
 	}
 	return response, err
 }
@@ -83,6 +88,14 @@ func (n *notes) reach(region string) {
 	n.contacted = append(n.contacted, region)
 }
 
+func (n *notes) answer(region string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.answered == "" {
+		n.answered = region
+	}
+}
+
 func (n *notes) doubt() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,8 +103,8 @@ func (n *notes) doubt() {
 }
 
 // read returns what was noted so far; an attempt that lost a race may come to its end later.
-func (n *notes) read() (contacted []string, perhaps bool) {
+func (n *notes) read() (contacted []string, answered string, perhaps bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.contacted), n.perhaps
+	return slices.Clone(n.contacted), n.answered, n.perhaps
 }

@@ -67,21 +67,21 @@ func TestTap(t *testing.T) {
 		return err
 	}
 	require.NoError(t, send(http.MethodGet, server.URL+"/"))
-	contacted, perhaps := n.read()
+	contacted, _, perhaps := n.read()
 	require.Empty(t, contacted)
 	require.False(t, perhaps)
 
 	require.NoError(t, send(http.MethodGet, server.URL+"/dbs/d/colls/c/docs/1"))
 	require.Error(t, send(http.MethodPost, "http://localhost:1/dbs/d/colls/c/docs"))
-	contacted, _ = n.read()
+	contacted, _, _ = n.read()
 	require.Equal(t, []string{"West US", "localhost"}, contacted)
 
 	ctx, n = withNotes(t.Context())
 	require.Error(t, send(http.MethodPost, "http://localhost:1/dbs/d/colls/c/docs"))
-	_, perhaps = n.read()
+	_, _, perhaps = n.read()
 	require.False(t, perhaps, "refused: surely not sent")
 	require.Error(t, send(http.MethodPost, fmt.Sprintf("http://%s/dbs/d/colls/c/docs?break", u.Host)))
-	contacted, perhaps = n.read()
+	contacted, _, perhaps = n.read()
 	require.Equal(t, []string{"localhost", "West US"}, contacted)
 	require.True(t, perhaps, "sent, and no answer")
 }
