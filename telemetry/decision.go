@@ -51,7 +51,7 @@ func (d Decision) failed() bool {
 func (d Decision) String() string {
 	switch d.Kind {
 	case KindRetry:
-		return fmt.Sprintf("%s: %s answered %s, went on to %s (%s)", d.Operation, d.From, d.Cause, d.To, d.Detail)
+		return fmt.Sprintf("%s: %s from %s, went on to %s (%s)", d.Operation, d.Cause, d.From, d.To, d.Change)
 	case KindFallback:
 		return fmt.Sprintf("%s: nothing but the fallback %s is left (%s)", d.Operation, d.Region, d.Cause)
 	case KindHedgeStarted:

@@ -121,18 +121,14 @@ func findings(a AccountState, now time.Time) (list []finding) {
 	}
 	for _, r := range a.Regions {
 		if r.Open > 0 {
-			f := finding{Grade: bad, What: fmt.Sprintf("%s is opened for %s", clean(r.Name), count(r.Open, "partition"))}
+			f := finding{Grade: bad, What: fmt.Sprintf("%s is left out for %s", clean(r.Name), count(r.Open, "partition"))}
 			f.Why, f.Next = openingOf(a, r, now)
 			list = append(list, f)
 		}
 	}
-	if tentative := a.UnwellCount - a.OpenCount; tentative > 0 {
-		list = append(list, finding{warn, count(tentative, "record") + " of failures",
-			"of partitions that are still, or again, asked where they belong.", ""})
-	}
 	if a.OverrideCount > 0 {
 		list = append(list, finding{warn, count(a.OverrideCount, "partition") + " moved by failover",
-			"writes follow the service; see below where to.", ""})
+			"their writes follow the service, see below where to.", ""})
 	}
 	if age := now.Sub(a.Confirmed); !a.Confirmed.IsZero() && age > staleTopology {
 		list = append(list, finding{warn, "The topology of " + clean(a.Endpoint) + " is old",

@@ -80,7 +80,7 @@ func region(r RegionState, now time.Time) regionView {
 	case len(unwell) > 0:
 		v.Grade, v.Health = bad, "refused, "+strings.Join(unwell, ", ")
 	case r.Open > 0 || v.Reads.Bad || v.Writes.Bad:
-		v.Grade, v.Health = warn, "answers, but fails"
+		v.Grade, v.Health = warn, "fails for some"
 	}
 	return v
 }
@@ -104,9 +104,9 @@ func partition(p PartitionState, now time.Time) partitionView {
 	case p.NextProbe != nil:
 		v.Grade, v.Next = bad, probe(*p.NextProbe, p.Probing, now)
 	case p.State == "HealthyTentative":
-		v.Grade, v.Next = warn, "Healthy after some successes; opens again at half the failures."
+		v.Grade, v.Next = warn, "Asked again; fewer failures open it than before."
 	default:
-		v.Next = "Healthy again with the next success."
+		v.Next = "Still asked; a success ends the count."
 	}
 	if v.Cause == "" && p.Failures > 0 {
 		v.Cause = count(p.Failures, "failure") + " in a row"
