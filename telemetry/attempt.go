@@ -50,10 +50,10 @@ func (s *OperationSpan) StartAttempt(ctx context.Context, a Attempt) (context.Co
 	return ctx, t
 }
 
-func (s *OperationSpan) startSpan(ctx context.Context, a Attempt) (context.Context, trace.Span) {
-	attributes := append([]attribute.KeyValue{AttrRegion.String(a.Region), AttrReason.String(string(a.Reason))}, server(a.Host)...)
-	return s.recorder.tracer().Start(ctx, "attempt "+a.Region, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attributes...), trace.WithTimestamp(a.At))
+func (s *OperationSpan) startSpan(ctx context.Context, a Attempt, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	list := append(make([]attribute.KeyValue, 0, 4), AttrRegion.String(a.Region), AttrReason.String(string(a.Reason)))
+	options = append(options, asClient, trace.WithAttributes(append(list, server(a.Host)...)...))
+	return s.recorder.tracer().Start(ctx, "attempt "+a.Region, options...)
 }
 
 // StartProbe begins a shadow probe: its span is a root of its own, because it
@@ -69,7 +69,7 @@ func (r *Recorder) StartProbe(ctx context.Context, o OperationStart, a Attempt) 
 	}
 	attributes := append(o.attributes(), AttrRegion.String(a.Region), AttrReason.String(string(a.Reason)))
 	ctx, t.span = tracer.Start(ctx, "probe "+a.Region, trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)),
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...), trace.WithTimestamp(a.At))
+		asClient, trace.WithAttributes(attributes...))
 	t.ctx = ctx
 	return ctx, t
 }
@@ -102,8 +102,9 @@ func (t AttemptSpan) End(r Result) {
 	if t.span == nil {
 		return
 	}
+	list := make([]attribute.KeyValue, 0, 4)
 	if r.Charge > 0 {
-		t.span.SetAttributes(AttrCharge.Float64(r.Charge))
+		list = append(list, AttrCharge.Float64(r.Charge))
 	}
-	endSpan(t.span, r)
+	endSpan(t.span, r, list)
 }

@@ -141,7 +141,7 @@ func BenchmarkAgainstReadItem(b *testing.B) {
 			const often = 200 // one is too short to be timed
 			share := 0.0
 			for b.Loop() {
-				share = ratio(15, 50, func() {
+				share = ratio(9, 20, func() {
 					for range often {
 						operation(test.ctx, test.r, &s)
 					}
@@ -166,7 +166,7 @@ func BenchmarkAgainstBareAdd(b *testing.B) {
 	var s telemetry.OperationSpan
 	ctx, share := context.Background(), 0.0
 	for b.Loop() {
-		share = ratio(15, 5000, func() { operation(ctx, metered, &s) }, func() {
+		share = ratio(9, 1000, func() { operation(ctx, metered, &s) }, func() {
 			counter.Add(ctx, 1, add...)
 			for range 4 {
 				histogram.Record(ctx, 0.01, record...)
@@ -192,7 +192,7 @@ func BenchmarkAgainstBareSpan(b *testing.B) {
 	atStart, atEnd := begin(5), begin(4)
 	ctx, share := context.Background(), 0.0
 	for b.Loop() {
-		share = ratio(15, 2000, func() { operation(ctx, ours, new(telemetry.OperationSpan)) }, func() {
+		share = ratio(9, 500, func() { operation(ctx, ours, new(telemetry.OperationSpan)) }, func() {
 			ctx, outer := tracer.Start(ctx, "read_item items", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(atStart...))
 			_, inner := tracer.Start(ctx, "attempt West US", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(atStart[:3]...))
 			inner.SetAttributes(atEnd[:2]...)

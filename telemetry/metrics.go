@@ -97,7 +97,8 @@ func (m *metrics) attempt(ctx context.Context, operation string, a Attempt, r Re
 		return
 	}
 	b := r.bounded()
-	set := m.attemptSets.get(attemptKey{region: a.Region, operation: operation, reason: a.Reason, result: b})
+	key := attemptKey{region: a.Region, operation: operation, reason: a.Reason, result: b}
+	set := m.attemptSets.get(key, key.place())
 	if count {
 		m.attempts.Add(ctx, 1, set.count...)
 	}
@@ -108,7 +109,8 @@ func (m *metrics) attempt(ctx context.Context, operation string, a Attempt, r Re
 }
 
 func (m *metrics) operation(ctx context.Context, o OperationStart, r Result, took time.Duration, contacted int, extra float64) {
-	set := m.operationSets.get(operationKey{operation: o.Name, database: o.Database, container: o.Container, result: r.bounded()})
+	key := operationKey{operation: o.Name, database: o.Database, container: o.Container, result: r.bounded()}
+	set := m.operationSets.get(key, key.place())
 	if m.duration.Enabled(ctx) {
 		m.duration.Record(ctx, took.Seconds(), set.duration...)
 	}
@@ -127,14 +129,14 @@ func (m *metrics) operation(ctx context.Context, o OperationStart, r Result, too
 func (m *metrics) extraCharge(ctx context.Context, o OperationStart, extra float64) {
 	if extra > 0 && m.extra.Enabled(ctx) {
 		key := operationKey{operation: o.Name, database: o.Database, container: o.Container, result: result{status: 200}}
-		m.extra.Add(ctx, extra, m.operationSets.get(key).extra...)
+		m.extra.Add(ctx, extra, m.operationSets.get(key, key.place()).extra...)
 	}
 }
 
 // outcome counts how a hedged operation ended.
 func (m *metrics) outcome(ctx context.Context, state string) {
 	if m.outcomes.Enabled(ctx) {
-		m.outcomes.Add(ctx, 1, m.decisionSets.get(decisionKey{result: state})...)
+		m.outcomes.Add(ctx, 1, m.decisionSets.get(decisionKey{result: state}, len(state))...)
 	}
 }
 
@@ -162,7 +164,7 @@ func (m *metrics) decided(ctx context.Context, d Decision) {
 		k = decisionKey{result: orOK(d.Cause)}
 	}
 	k.kind = d.Kind
-	count.Add(ctx, 1, m.decisionSets.get(k)...)
+	count.Add(ctx, 1, m.decisionSets.get(k, len(k.kind)+len(k.region)+len(k.cause))...)
 }
 
 func orOK(cause string) string {

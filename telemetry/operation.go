@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,23 +60,20 @@ func (r *Recorder) Wants(ctx context.Context) bool {
 }
 
 // StartOperation begins an operation in s, which must be zero, and returns a
-// context that carries its span. It returns ctx and nil when nothing of it is
-// recorded.
+// context that carries its span; it is ctx itself when there is none. It is to
+// be called when [Recorder.Wants] says so.
 func (r *Recorder) StartOperation(ctx context.Context, s *OperationSpan, o OperationStart) (context.Context, *OperationSpan) {
-	if !r.Wants(ctx) {
-		return ctx, nil
-	}
 	s.recorder, s.ctx, s.start, s.at = r, ctx, o, time.Now()
 	s.contacted = s.inline[:0]
 	s.record = recordOf(ctx).begin(o, s.at)
 	if !o.Metadata {
-		s.trace(s.at)
+		s.trace()
 	}
 	return s.ctx, s
 }
 
 // trace begins the trace span, if there is anybody to record it.
-func (s *OperationSpan) trace(at time.Time) {
+func (s *OperationSpan) trace(options ...trace.SpanStartOption) {
 	tracer := s.recorder.tracer()
 	if tracer == nil || unsampled(s.ctx) {
 		return
@@ -84,8 +82,8 @@ func (s *OperationSpan) trace(at time.Time) {
 	if s.start.Container != "" {
 		name += " " + s.start.Container
 	}
-	ctx, span := tracer.Start(s.ctx, name, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(s.start.attributes()...), trace.WithTimestamp(at))
+	options = append(options, asClient, trace.WithAttributes(s.start.attributes()...))
+	ctx, span := tracer.Start(s.ctx, name, options...)
 	s.ctx = ctx
 	if span.IsRecording() {
 		s.mutex.Lock()
@@ -102,10 +100,10 @@ func (s *OperationSpan) Wake(ctx context.Context, first Attempt, r Result) conte
 		return ctx
 	}
 	s.ctx = ctx
-	s.trace(s.at)
+	s.trace(trace.WithTimestamp(s.at))
 	if span := s.tracing(); span != nil {
-		_, attempt := s.startSpan(s.ctx, first)
-		endSpan(attempt, r)
+		_, attempt := s.startSpan(s.ctx, first, trace.WithTimestamp(first.At))
+		endSpan(attempt, r, nil, trace.WithTimestamp(r.At))
 	}
 	return s.ctx
 }
@@ -124,6 +122,9 @@ func (o OperationStart) attributes() []attribute.KeyValue {
 
 // server is server.address, and server.port unless it is the usual one.
 func server(hostport string) []attribute.KeyValue {
+	if host, usual := strings.CutSuffix(hostport, ":443"); usual {
+		return []attribute.KeyValue{semconv.ServerAddress(host)}
+	}
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
 		return []attribute.KeyValue{semconv.ServerAddress(hostport)}
@@ -167,7 +168,7 @@ func (s *OperationSpan) End(r Result) {
 	if span == nil {
 		return
 	}
-	list := append(make([]attribute.KeyValue, 0, 4), semconv.AzureCosmosDBOperationContactedRegions(contacted...))
+	list := append(make([]attribute.KeyValue, 0, 7), semconv.AzureCosmosDBOperationContactedRegions(contacted...))
 	if answered != "" {
 		list = append(list, AttrAnswered.String(answered))
 	}
@@ -177,8 +178,7 @@ func (s *OperationSpan) End(r Result) {
 	if extra > 0 {
 		list = append(list, AttrExtraCharge.Float64(extra))
 	}
-	span.SetAttributes(list...)
-	endSpan(span, r)
+	endSpan(span, r, list)
 }
 
 // distinct is how many regions there are in a list.
@@ -191,27 +191,40 @@ func distinct(regions []string) (n int) {
 	return n
 }
 
-// endSpan writes how it ended. A status from 400 on is an error, as the
-// semantic conventions have it; an attempt that lost is none.
-func endSpan(span trace.Span, r Result) {
-	if r.Status != 0 {
-		span.SetAttributes(semconv.DBResponseStatusCode(statusText(r.Status)))
-	}
-	if r.SubStatus != 0 {
-		span.SetAttributes(semconv.AzureCosmosDBResponseSubStatusCode(r.SubStatus))
-	}
+// asClient is the kind of all spans.
+var asClient = trace.WithSpanKind(trace.SpanKindClient)
+
+// endSpan writes how it ended, together with what else there is to say. A
+// status from 400 on is an error, as the semantic conventions have it; an
+// attempt that lost is none.
+func endSpan(span trace.Span, r Result, more []attribute.KeyValue, options ...trace.SpanEndOption) {
+	failed := ""
 	switch {
 	case r.Status >= 400:
-		span.SetAttributes(semconv.ErrorTypeKey.String(statusText(r.Status)))
-		span.SetStatus(codes.Error, "")
+		failed = statusText(r.Status)
 	case r.Status == 0 && r.Class == ErrorLost:
-		span.SetAttributes(AttrLost.Bool(true))
+		more = append(more, AttrLost.Bool(true))
 	case r.Status == 0:
-		span.SetAttributes(semconv.ErrorTypeKey.String(boundedClass(r.Class)))
+		failed = boundedClass(r.Class)
+	}
+	if r.Status != 0 {
+		more = append(more, semconv.DBResponseStatusCode(statusText(r.Status)))
+	}
+	if r.SubStatus != 0 {
+		more = append(more, semconv.AzureCosmosDBResponseSubStatusCode(r.SubStatus))
+	}
+	if failed != "" {
+		more = append(more, semconv.ErrorTypeKey.String(failed))
 		span.SetStatus(codes.Error, "")
 	}
-	span.End(trace.WithTimestamp(r.At))
+	span.SetAttributes(more...)
+	span.End(options...)
 }
 
 // statusText is a status in digits.
-func statusText(status int) string { return strconv.Itoa(status) }
+func statusText(status int) string {
+	if status == 200 {
+		return "200"
+	}
+	return strconv.Itoa(status)
+}

@@ -21,40 +21,66 @@ const (
 // sets holds prebuilt attribute sets by what they say. Reading takes no lock;
 // a new one is added by copying, which happens as often as there are sets.
 type sets[K comparable, V any] struct {
-	known atomic.Pointer[map[K]V]
-	mutex sync.Mutex // of the writers
-	most  int
-	build func(K) V
-	rest  V // of all that comes after the most
+	known  atomic.Pointer[map[K]*set[K, V]]
+	recent [recentSets]atomic.Pointer[set[K, V]] // most uses find theirs here, without a hash
+	mutex  sync.Mutex                            // of the writers
+	most   int
+	build  func(K) V
+	rest   *set[K, V] // of all that comes after the most
+}
+
+const recentSets = 64
+
+// set is one attribute set, made up as its instruments want it.
+type set[K comparable, V any] struct {
+	key   K
+	value V
 }
 
 func newSets[K comparable, V any](most int, rest K, build func(K) V) *sets[K, V] {
-	s := &sets[K, V]{most: most, build: build, rest: build(rest)}
-	s.known.Store(&map[K]V{})
+	s := &sets[K, V]{most: most, build: build, rest: &set[K, V]{rest, build(rest)}}
+	s.known.Store(&map[K]*set[K, V]{})
 	return s
 }
 
-func (s *sets[K, V]) get(k K) V {
-	if v, ok := (*s.known.Load())[k]; ok {
-		return v
+// get returns the set of a key. place is any number that tends to differ among
+// keys.
+func (s *sets[K, V]) get(k K, place int) V {
+	recent := &s.recent[uint(place)%recentSets]
+	if last := recent.Load(); last != nil && last.key == k {
+		return last.value
 	}
-	return s.add(k)
+	found := (*s.known.Load())[k]
+	if found == nil {
+		found = s.add(k)
+	}
+	recent.Store(found)
+	return found.value
 }
 
-func (s *sets[K, V]) add(k K) V {
+func (s *sets[K, V]) add(k K) *set[K, V] {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	known := *s.known.Load()
-	if v, ok := known[k]; ok {
-		return v
+	if found := known[k]; found != nil {
+		return found
 	}
 	if len(known) >= s.most {
 		return s.rest
 	}
 	more := maps.Clone(known)
-	more[k] = s.build(k)
+	more[k] = &set[K, V]{k, s.build(k)}
 	s.known.Store(&more)
 	return more[k]
+}
+
+// place of a key among the recent ones: what costs next to nothing to look at.
+func (k attemptKey) place() int {
+	return 31*len(k.region) + 7*len(k.operation) + 3*len(k.reason) + int(k.result.status) + len(k.result.class)
+}
+
+func (k operationKey) place() int {
+	return 31*len(k.container) + 7*len(k.operation) + 3*len(k.database) + int(k.result.status) + len(k.result.class)
 }
 
 // result is how an attempt or operation ended, with few values.
