@@ -123,6 +123,7 @@ func TestElectionAnswers(t *testing.T) {
 		{"the last is ill", [3]gateway.Rule{refuses(A), refuses(B), status(C, 503, 0)}, "503", 3, 3 * time.Second},
 		{"the last is down", [3]gateway.Rule{refuses(A), refuses(B), down(C)}, "error", 3, 3 * time.Second},
 		{"the second is ill", [3]gateway.Rule{refuses(A), status(B, 503, 0), refuses(C)}, "403/3", 3, 3 * time.Second},
+		{"only the last refuses", [3]gateway.Rule{status(A, 503, 0), status(B, 503, 0), refuses(C)}, "403/3", 3, 3 * time.Second},
 		{"all are ill: no election", [3]gateway.Rule{status(A, 503, 0), status(B, 503, 0), status(C, 410, 1022)}, "410/1022", 1, 0},
 		{"all are down: no election", [3]gateway.Rule{down(A), down(B), down(C)}, "error", 1, 0},
 		{"one times out: that ends it", [3]gateway.Rule{refuses(A), refuses(B), status(C, 408, 0)}, "408", 1, 0},
