@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
@@ -260,43 +259,9 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 	return deliverAnswer(r.won)
 }
 
-// countHedges tells the breaker how the hedges ended, under the partition that
-// the walk knows the request by. The caller's deadline counts against those in
-// flight, as it does against an attempt of the walk. The caller holds the mutex.
-func (r *race) countHedges() {
-	w, cause := r.walk, r.caller.Err()
-	for _, a := range r.legs {
-		if a.response == nil && a.err == nil && cause != nil {
-			a.err = cause
-			a.judge(r.caller, w.kind, false)
-		}
-		event := eventOf(a.verdict.signal)
-		if !w.circuit.on || event == breaker.Abandoned || (event == breaker.Success && w.endpoint.account.breaker.Empty()) {
-			continue
-		}
-		w.partition()
-		w.learnRange(a.response)
-		w.circuit.waiting = append(w.circuit.waiting, counted{a.region, event, a.ended()})
-	}
-	if w.circuit.waiting != nil {
-		w.learnRange(w.last.response)
-	}
-}
-
 // pointTo leaves on the caller's request the host that answered, where azcosmos
 // looks for it.
 func (w *walk) pointTo(raw *http.Request, region regions.Index) {
 	host := w.view.Topology().Host(region)
 	raw.URL.Host, raw.Host = host, host
-}
-
-// countSlowWin tells the breaker that a hedge won against the region that the
-// first leg was waiting for.
-func (w *walk) countSlowWin(won answer) {
-	if !w.circuit.on {
-		return
-	}
-	w.partition()
-	w.learnRange(won.response)
-	w.circuit.waiting = append(w.circuit.waiting, counted{w.last.region, breaker.SlowWin, time.Now()})
 }
