@@ -77,10 +77,14 @@ func (w *walk) stayAlone() {
 // the write itself, which then finds the region in its usual place.
 func (w *walk) opened(excluded regions.Set, now time.Time) (list regions.List) {
 	account := w.endpoint.account
-	if !w.circuit.on || account.breaker.Empty() {
+	if account.breaker.Empty() {
 		return list
 	}
+	// Also where the breaker has no say: the account may have become one where it never has.
 	account.breaker.Lapse(now, account.tellTransition)
+	if !w.circuit.on {
+		return list
+	}
 	route := account.breaker.Route(w.partition(), w.kind.write(), now)
 	probed := regions.None
 	if w.kind.write() && route.Due != 0 {
