@@ -99,9 +99,12 @@ func (w *walk) failOver(a answer) (regions.Index, bool) {
 		return step.Region, w.attempts < w.limit
 	case ppaf.Again:
 		return w.awaitElection(step.Wait)
-	default:
-		return regions.None, false
 	}
+	if step.Exhausted && a.outcome.sub == subAccountNotFound {
+		// The account has left every region that we know of.
+		return w.seekPrimary(w.view.Topology().Primary())
+	}
+	return regions.None, false
 }
 
 // awaitElection pauses and begins another round, which the number of attempts
