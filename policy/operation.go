@@ -19,8 +19,14 @@ type operation struct {
 	endpoint *endpoint
 	info     request.Info
 	span     *telemetry.OperationSpan // nil: nothing is recorded
-	told     telemetry.OperationSpan  // where span points to
-	sent     telemetry.AttemptSpan    // of the walk's attempt in flight
+	sent     *telemetry.AttemptSpan   // of the walk's attempt in flight, if anything is recorded
+}
+
+// spans is the room for what telemetry keeps of an operation, made in one
+// piece and only when it keeps something.
+type spans struct {
+	operation telemetry.OperationSpan
+	attempt   telemetry.AttemptSpan
 }
 
 // operationPolicy is the PerCall policy: it sees every operation once, before
@@ -78,7 +84,9 @@ func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
 		return open(req.Next())
 	}
 	var ctx context.Context
-	ctx, o.span = o.endpoint.observer.StartOperation(caller, &o.told, o.start())
+	room := &spans{}
+	o.sent = &room.attempt
+	ctx, o.span = o.endpoint.observer.StartOperation(caller, &room.operation, o.start())
 	if ctx != caller {
 		req = req.WithContext(ctx)
 	}

@@ -126,6 +126,7 @@ func (r *race) end() {
 	if r.cancel != nil {
 		r.cancel()
 	}
+	r.walk.shared = !alone
 	r.mutex.Unlock()
 	if alone {
 		clear(r.header)

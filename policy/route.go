@@ -32,7 +32,7 @@ func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer w.release()
+	defer w.free()
 	if r := w.raced(); r != nil {
 		w.inRace = true
 		return r.run()

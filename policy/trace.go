@@ -52,8 +52,8 @@ func (w *walk) startAttempt(ctx context.Context, r regions.Index, at time.Time) 
 	if w.span == nil {
 		return ctx, nil
 	}
-	ctx, w.sent = w.span.StartAttempt(ctx, w.told(r, w.reason, at))
-	return ctx, &w.sent
+	ctx, *w.sent = w.span.StartAttempt(ctx, w.told(r, w.reason, at))
+	return ctx, w.sent
 }
 
 // tellRetry tells that the walk goes on after an answer. A metadata read gets

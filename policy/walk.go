@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,7 @@ type walk struct {
 	limit     int         // how many may be sent
 	repeated  bool
 	asHub     bool // under the hub header
+	shared    bool // hedges have seen it
 	inRace    bool // hedges run beside it: view and kind stay as they are
 	replanned bool
 	election  election
@@ -61,12 +63,26 @@ type answer struct {
 	verdict  verdict
 }
 
+// walks keeps those that nothing else has seen: most are small work, and their
+// memory would be the dearest part of it.
+var walks = sync.Pool{New: func() any { return new(walk) }}
+
+// free gives the walk back, unless hedges have seen it: they may outlive it.
+func (w *walk) free() {
+	w.release()
+	if !w.shared {
+		*w = walk{}
+		walks.Put(w)
+	}
+}
+
 func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error) {
 	b, err := bodyOf(req)
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{operation: o, request: req, body: b, trial: regions.None, reason: telemetry.Initial}
+	w := walks.Get().(*walk)
+	*w = walk{operation: o, request: req, body: b, trial: regions.None, reason: telemetry.Initial}
 	w.circuit.document, w.circuit.probed = o.info.Resource == request.ResDocument, regions.None
 	w.began = time.Now()
 	w.plan(v, w.began)
