@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 		t.Run(l.String(), func(t *testing.T) {
 			v := open(t, browser, server.URL, l)
 			v.readable(l, "azcosmos-ha lost", "plain azcosmos", "West US answers 503", "West US hangs", "North Central US refuses",
-				"breaker", "regions contacted", "topology")
+				"breaker", "topology", "The numbers")
 			v.drawn(l)
 			v.picture("report-" + l.String())
 			if l.scripts {

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/azcosmos-ha/azcosmos-ha/policy"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
-// maxBins is into how many stretches of time a picture divides the run, about.
-const maxBins = 150
+// A picture divides the run into stretches of time: into some 150 at most, and so that each side has about ten requests in each.
+const (
+	maxBins   = 150
+	minPerBin = 10
+)
 
 // album collects during a run what its picture shows. A nil one collects nothing; its methods may be called on it.
 type album struct {
@@ -28,6 +32,14 @@ type album struct {
 type stretch struct {
 	phase
 	span
+}
+
+// deed is the phase's name without the region.
+func (s stretch) deed() string {
+	if s.fault == nil {
+		return s.name
+	}
+	return strings.TrimPrefix(s.name, s.fault.region+" ")
 }
 
 // track is the requests of one side, by the bin in which they began.
@@ -47,7 +59,8 @@ type bin struct {
 
 func newAlbum(c *cast) *album {
 	total := c.phase * time.Duration(len(c.phases()))
-	return &album{cast: c, bin: roundWidth(total / maxBins), decisions: map[*policy.Middleware][]telemetry.DecisionState{}}
+	width := max(total/maxBins, minPerBin*time.Second/time.Duration(c.rate))
+	return &album{cast: c, bin: roundWidth(width), decisions: map[*policy.Middleware][]telemetry.DecisionState{}}
 }
 
 // roundWidth is the next duration of 1, 2 or 5 times a power of ten, 20 ms at least.

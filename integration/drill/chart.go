@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -32,7 +31,7 @@ type layout struct {
 }
 
 // layouts are what a telephone, a half window and a screen show: text that is drawn has the size it is read at.
-var layouts = []layout{{"narrow", 330, 40}, {"medium", 680, 112}, {"wide", 1160, 124}}
+var layouts = []layout{{"narrow", 330, 48}, {"medium", 680, 112}, {"wide", 1160, 124}}
 
 // chart draws the picture for one layout.
 func (d *drill) chart(l layout, told []decided) template.HTML {
@@ -132,8 +131,11 @@ func (c *chart) header() {
 		number := strconv.Itoa(i + 1)
 		c.tag("circle", p.name, "", "class", "number", "cx", x+11, "cy", c.y+10, "r", 8.0)
 		c.text("digit", number, x+11, c.y+14)
-		if textWidth(p.name)+28 < room {
-			c.text("strong", p.name, x+24, c.y+14)
+		for _, name := range []string{p.name, p.deed()} {
+			if textWidth(name)*1.08+28 < room {
+				c.text("strong", name, x+24, c.y+14)
+				break
+			}
 		}
 	}
 	c.y += 26
@@ -192,7 +194,7 @@ func (c *chart) stay(s stay, region string, height float64, class, fill, name st
 func (c *chart) fault(s stay) string {
 	for _, p := range c.phases {
 		if p.fault != nil && p.from <= s.from && s.from < p.to {
-			return strings.TrimPrefix(p.fault.String(), p.fault.region+" ")
+			return p.deed()
 		}
 	}
 	return "lost"
