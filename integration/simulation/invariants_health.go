@@ -1,0 +1,232 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+)
+
+// trouble is what is wrong with a region for one call.
+type trouble struct {
+	kind        string // of a rule; "down", or "delay" for a slow region too
+	status, sub int
+	delay       time.Duration
+	during      bool // it began while the call was running
+}
+
+// troubles are all that could hit a call in a region.
+func (e *evidence) troubles(r *Result, region string) []trouble {
+	var list []trouble
+	for _, v := range e.World.Events {
+		from, to := e.Live.Add(time.Duration(v.At)), e.Healed
+		if v.For > 0 {
+			to = from.Add(time.Duration(v.For))
+		}
+		if from.After(r.End) || to.Before(r.Start) {
+			continue
+		}
+		during := from.After(r.Start)
+		switch {
+		case v.Do == Down && v.Region == region:
+			list = append(list, trouble{kind: "down", during: during})
+		case v.Do == Latency && v.Region == region:
+			list = append(list, trouble{kind: "delay", delay: time.Duration(v.Delay), during: during})
+		case v.Do == Fault && v.Rule.hits(r, region):
+			list = append(list, trouble{v.Rule.Kind, v.Rule.Status, v.Rule.Sub, time.Duration(v.Rule.Delay), during})
+		}
+	}
+	return list
+}
+
+// hits tells whether a rule is about a call in a region.
+func (r *Rule) hits(c *Result, region string) bool {
+	if r.Region != "" && r.Region != region || r.Key != 0 && r.Key != c.Key+1 && c.Op != CrossQuery {
+		return false
+	}
+	return slices.ContainsFunc(r.Operations, func(word string) bool {
+		switch word {
+		case "data":
+			return true
+		case "readop":
+			return !c.Op.Write()
+		case "write":
+			return c.Op.Write()
+		case "read":
+			return c.Op == Read
+		default:
+			return false
+		}
+	})
+}
+
+// goesOn tells whether a request leaves a region for the next one after this,
+// whatever it is otherwise: the rows of design section 6 that say "next".
+func (t trouble) goesOn(write bool) bool {
+	pair := [2]int{t.status, t.sub}
+	switch t.kind {
+	case "refuse":
+		return true
+	case "down":
+		return !write || !t.during // an attempt in flight is reset
+	case "delay", "slow":
+		return true // in time
+	case "hang", "reset", "close", "streamreset", "lost", "loststream":
+		return !write
+	}
+	if slices.Contains([][2]int{{503, 0}, {503, 21008}, {410, 1022}, {410, 0}, {429, 3092}, {403, 1008}}, pair) {
+		return true
+	}
+	return !write && slices.Contains([][2]int{{500, 0}, {502, 0}, {504, 0}, {408, 0}, {599, 0}}, pair)
+}
+
+// cost is how long an attempt in a region that is in trouble may take.
+func (e *evidence) cost(region string, list []trouble) time.Duration {
+	total := time.Duration(e.World.Account.Latency[region])
+	for _, t := range list {
+		if t.kind == "hang" {
+			total = never
+		}
+		total = min(total+t.delay, never)
+	}
+	if limit := time.Duration(e.World.Client.AttemptTimeout); limit > 0 {
+		total = min(total, limit)
+	}
+	return total
+}
+
+// never is longer than any call.
+const never = time.Hour
+
+// healthySucceeds: if some applicable region was healthy for the whole of a
+// request that had time to come to it, the request succeeded.
+//
+// It is judged where it can be said from the world alone: operations on items of
+// one HTTP request or a query, and only if everything that could hit the request
+// in the other regions is a fault after which the table goes on.
+func healthySucceeds(e *evidence, fail report) {
+	open := e.openings()
+	for i := range e.Results {
+		r := &e.Results[i]
+		if r.Caller < 0 || r.Deadline < 0 || r.Cancel > 0 || r.Answer.ok() || e.Cold || r.Op == ReadMany || r.Op == ChangeFeed {
+			continue
+		}
+		for _, region := range e.candidates(r, open) {
+			if e.hadTime(r, region) {
+				fail("%s was healthy: %s %v %v", region, r.Answer.Text, r.Call, e.of[r.ID])
+				break
+			}
+		}
+	}
+}
+
+// candidates are the regions of which the request needed only one.
+func (e *evidence) candidates(r *Result, open []opening) []string {
+	states := e.until(r.End)
+	excluded, steady := e.excludedBy(r)
+	s := states[len(states)-1]
+	sameMode := !slices.ContainsFunc(states, func(o state) bool { return o.multi != s.multi })
+	if !steady || !sameMode || r.Token != "" && e.World.Account.Lag != nil {
+		return nil
+	}
+	if r.Op.Write() && !s.multi {
+		return e.writeRegion(r, states)
+	}
+	var list []string
+	for _, region := range e.base(s) {
+		known := !slices.ContainsFunc(states, func(o state) bool { return !slices.Contains(e.base(o), region) || !slices.Contains(o.regions, region) })
+		if known && !slices.Contains(excluded, region) && !r.opened(open, region, r.Op.Write()) {
+			list = append(list, region)
+		}
+	}
+	return list
+}
+
+// writeRegion is the region that takes a call's write on a single-write account,
+// if it is known from the world and did not change.
+func (e *evidence) writeRegion(r *Result, states []state) []string {
+	if len(states) > 1 {
+		return nil
+	}
+	for _, v := range e.World.Events {
+		moves := v.Do == Move || v.Do == Elect
+		if moves && !e.Live.Add(time.Duration(v.At)).After(r.End) {
+			return nil
+		}
+	}
+	return []string{states[0].hub}
+}
+
+// hadTime tells whether a region was healthy, all others only failed in ways
+// that do not end the request, and the deadline left time for all of them.
+func (e *evidence) hadTime(r *Result, region string) bool {
+	if len(e.troubles(r, region)) > 0 || e.World.Client.MaxAttempts != 0 && e.World.Client.MaxAttempts < len(allRegions) {
+		return false
+	}
+	limit := time.Duration(e.World.Client.AttemptTimeout)
+	own := time.Duration(e.World.Account.Latency[region])
+	if limit > 0 && own >= limit {
+		return false
+	}
+	walk, n := own, 0
+	for _, other := range e.others(r, region) {
+		list := e.troubles(r, other)
+		for _, t := range list {
+			if !t.goesOn(r.Op.Write()) || limit > 0 && r.Op.Write() && t.delay > 0 {
+				return false
+			}
+		}
+		walk += e.cost(other, list)
+		n++
+	}
+	if limit > 0 && r.Op.Write() && slices.ContainsFunc(e.others(r, region), func(o string) bool { return e.cost(o, nil) >= limit }) {
+		return false
+	}
+	need := walk
+	if h, on := e.hedged(r); on {
+		need = min(walk, h+own)
+	}
+	pages := time.Duration(1)
+	if r.Op == Query || r.Op == CrossQuery {
+		pages = 10
+	}
+	return need*pages < time.Duration(r.Deadline)
+}
+
+// others are the regions that the request could have come to before.
+func (e *evidence) others(r *Result, region string) []string {
+	var list []string
+	for _, s := range e.until(r.End) {
+		for _, other := range s.regions {
+			single := r.Op.Write() && !s.multi && !e.movable()
+			if other != region && !single && !slices.Contains(list, other) {
+				list = append(list, other)
+			}
+		}
+	}
+	return list
+}
+
+// movable tells whether partition failover may be on.
+func (e *evidence) movable() bool { return e.World.Client.Failover != 2 }
+
+// hedged is when the last hedge of a request has been sent, if it surely is
+// hedged to every region.
+func (e *evidence) hedged(r *Result) (time.Duration, bool) {
+	c := e.World.Client
+	forbidden := e.ever(r.End, func(s state) bool { return s.noHedge != nil && *s.noHedge })
+	on := r.Hedge == HedgeOn || !c.NoHedge && r.Hedge != HedgeOff
+	if !on || forbidden || c.MaxHedges > 0 || c.MaxInFlight > 0 || len(e.World.Callers) > 8 || r.Op.Write() || r.Op == Container {
+		return 0, false
+	}
+	threshold := time.Duration(c.Threshold)
+	if r.Hedge == HedgeOn && r.Threshold > 0 {
+		threshold = time.Duration(r.Threshold)
+	}
+	if threshold == 0 {
+		threshold = min(time.Second, time.Duration(r.Deadline)/2)
+	}
+	step := time.Duration(c.Step)
+	if step == 0 {
+		step = 500 * time.Millisecond
+	}
+	return threshold + step*time.Duration(len(allRegions)), true
+}

@@ -1,0 +1,239 @@
+package simulation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// failed tells an attempt that can speak against its region: the rows of design
+// section 6 that say "failure", or that mark it.
+func (a attempt) failed() bool {
+	switch {
+	case a.Status == 0:
+		return true
+	case a.Status == 403:
+		return a.SubStatus == 3 || a.SubStatus == 1008
+	case a.Status == 408, a.Status == 410, a.Status == 429:
+		return true
+	default:
+		return a.Status >= 500 && a.Status != 501 && a.Status != 505
+	}
+}
+
+// blamed tells whether something spoke against a region before t.
+func (e *evidence) blamed(region string, write bool, t time.Time, against func(attempt) bool) bool {
+	for _, o := range e.operations {
+		for _, a := range o.attempts {
+			if a.Region == region && a.Write == write && !a.end().After(t) && against(a) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(e.probes, func(a attempt) bool {
+		return a.Region == region && !write && !a.end().After(t) && against(a)
+	})
+}
+
+// blameIsDeserved: the breaker opens, and keeps a record of, a region that has
+// failed, or that a hedge has won against; an endpoint is marked that has refused
+// (design sections 5 and 7.1). A hedge's failure is its own region's.
+func blameIsDeserved(e *evidence, fail report) {
+	for _, c := range e.Changes {
+		if c.Message == breakerLine && c.Fields["to"] == "Unavailable" &&
+			!e.blamed(c.Fields["region"], c.Fields["write"] == "true", c.At, attempt.failed) {
+			fail("%s was opened for nothing: %v", c.Fields["region"], c.Fields)
+		}
+	}
+	for _, a := range e.AtHeal.Accounts {
+		for _, p := range a.Unwell {
+			if !e.blamed(p.Region, p.Write, e.Healed, attempt.failed) {
+				fail("%s has a record for nothing: %+v", p.Region, p)
+			}
+		}
+		for _, r := range a.Regions {
+			refused := func(a attempt) bool { return a.refused() || a.Status == 403 }
+			if r.UnwellReads != nil && !e.blamed(r.Name, false, e.Healed, refused) && !e.metadataRefused(r.Name) {
+				fail("%s is marked for nothing", r.Name)
+			}
+			if r.UnwellWrites != nil && !e.blamed(r.Name, true, e.Healed, refused) {
+				fail("%s is marked for writes for nothing", r.Name)
+			}
+		}
+	}
+}
+
+// metadataRefused tells whether a region refused a read of metadata.
+func (e *evidence) metadataRefused(region string) bool {
+	for _, x := range e.Log {
+		if x.Region == region && !isData(x.Operation) && (x.Status == 0 || x.Status == 403) {
+			return true
+		}
+	}
+	return false
+}
+
+// overrideIsConfirmed: an override is recorded when a region confirms, so that a
+// blip of the write region moves nothing (design section 7.2).
+func overrideIsConfirmed(e *evidence, fail report) {
+	for _, c := range e.Changes {
+		if c.Message != failoverLine || c.Fields["change"] != "set" && c.Fields["change"] != "moved" {
+			continue
+		}
+		confirmed := false
+		for _, o := range e.operations {
+			for _, a := range o.attempts {
+				confirmed = confirmed || a.Write && a.Region == c.Fields["to"] && a.end().Equal(c.At) && a.Status != 0 && !a.failed()
+			}
+		}
+		if !confirmed {
+			fail("%v", c.Fields)
+		}
+	}
+}
+
+// letBack: a region that is well again is let back, one probe at a time; after
+// the longest opening every request has its applicable regions (design section
+// 7.1). Of writes only the first region is let back by a probe: no write would come
+// to the others.
+func letBack(e *evidence, fail report) {
+	for _, caller := range []int{healCaller, quietCaller} {
+		for _, write := range []bool{false, true} {
+			o := e.lastOf(caller, write)
+			stale := caller == healCaller && len(e.states) > 1 // the client learns of a change within five minutes
+			if o == nil || o.span == nil || e.Cold || stale {
+				continue
+			}
+			got, want := stringsOf(o.span, telemetry.AttrApplicableRegions), e.expected(write)
+			if caller == healCaller && write {
+				got, want = got[:1], want[:1]
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				fail("applicable at %s: %v, expected %v: %v", o.result.ID, got, want, o)
+			}
+		}
+	}
+}
+
+// lastOf is the last operation of a caller.
+func (e *evidence) lastOf(caller int, write bool) (last *operation) {
+	for _, o := range e.operations {
+		if o.result.Caller == caller && o.write() == write && o.result.ID != "" {
+			last = o
+		}
+	}
+	return last
+}
+
+// quietIsEmpty: breaker and overrides are empty after a quiet hour, and no
+// endpoint is marked.
+//
+// An override of a range that was split stays: no request names that range any
+// more. So does one of a range that has got another name since, because its
+// container's ranges were read.
+func quietIsEmpty(e *evidence, fail report) {
+	for _, a := range e.AtEnd.Accounts {
+		if a.UnwellCount != 0 {
+			fail("unwell: %+v", a.Unwell)
+		}
+		for _, r := range a.Regions {
+			if r.UnwellReads != nil || r.UnwellWrites != nil {
+				fail("marked: %+v", r)
+			}
+		}
+		renamed := e.World.Client.Bind || e.World.uses(ReadMany, ChangeFeed) ||
+			slices.ContainsFunc(e.World.Events, func(v Event) bool { return v.Do == Split })
+		if a.OverrideCount != 0 && !renamed {
+			fail("overrides: %+v", a.Overrides)
+		}
+	}
+}
+
+// topologyIsKnown: what changed is known five minutes and one request later.
+func topologyIsKnown(e *evidence, fail report) {
+	if len(e.AtEnd.Accounts) != 1 {
+		fail("%d accounts", len(e.AtEnd.Accounts))
+		return
+	}
+	s, a := e.states[len(e.states)-1], e.AtEnd.Accounts[0]
+	var readable []string
+	hub := ""
+	for _, r := range a.Regions {
+		if r.Readable {
+			readable = append(readable, r.Name)
+		}
+		if r.Primary {
+			hub = r.Name
+		}
+	}
+	if !slices.Equal(readable, s.regions) || hub != s.hub || a.MultiWrite != s.multi {
+		fail("%v, %s, %v; in fact %v, %s, %v", readable, hub, a.MultiWrite, s.regions, s.hub, s.multi)
+	}
+}
+
+// telemetryTellsTheLog: every request that the gateway saw has its span, every
+// span its request, with the same region and answer, in the same order (design
+// section 9).
+//
+// The first attempt of a metadata read has no span.
+func telemetryTellsTheLog(e *evidence, fail report) {
+	seen := map[string]int{}
+	for _, a := range e.Log {
+		seen[a.Header.Get(spanHeader)]++
+	}
+	for id, s := range e.spans {
+		if isAttempt(s) && seen[id] != 1 && put(s, telemetry.AttrReason) != "initial" {
+			fail("%d requests for the span %s %v", seen[id], s.Name(), s.Attributes())
+		}
+	}
+	for _, o := range e.operations {
+		for _, a := range append(slices.Clone(o.attempts), e.probesOf(o)...) {
+			s := e.spans[a.span]
+			if s == nil || !isAttempt(s) || put(s, telemetry.AttrRegion) != a.Region {
+				fail("no span of its own: %v in %v", a, o)
+			} else if want := statusOf(a); !a.Cancelled && (status(s) != want || subStatusOf(s) != a.SubStatus) {
+				fail("the span tells %s/%d: %v", status(s), subStatusOf(s), a)
+			}
+		}
+		if !o.toldInOrder() {
+			fail("the span tells %v: %v", stringsOf(o.span, contacted), o)
+		}
+	}
+}
+
+func statusOf(a attempt) string {
+	if a.Status == 0 {
+		return ""
+	}
+	return strconv.Itoa(a.Status)
+}
+
+// probesOf are the probes with an operation's activity id.
+func (e *evidence) probesOf(o *operation) []attempt {
+	return slices.DeleteFunc(slices.Clone(e.probes), func(a attempt) bool { return a.Header.Get("x-ms-activity-id") != o.activity })
+}
+
+const contacted = "azure.cosmosdb.operation.contacted_regions"
+
+// toldInOrder compares the contacted regions of the span, where one that is asked
+// again at once stands once, with the attempts; of a hedged operation the order
+// is chance when two are sent at the same moment.
+func (o *operation) toldInOrder() bool {
+	if o.span == nil {
+		return false
+	}
+	var sent []string
+	for _, a := range o.attempts {
+		sent = append(sent, a.Region)
+	}
+	told := stringsOf(o.span, contacted)
+	if o.count(telemetry.Hedge) > 0 {
+		slices.Sort(sent)
+		slices.Sort(told)
+	}
+	return slices.Equal(slices.Compact(sent), slices.Compact(told))
+}
