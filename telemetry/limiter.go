@@ -12,22 +12,19 @@ const (
 // holds back. It is a value without a clock; the zero value is ready.
 type limiter struct {
 	spent      int       // of the burst
-	since      time.Time // when the oldest spent line is regained
+	since      time.Time // lineEvery before the next spent line is regained
 	suppressed int
 }
 
 // allow reports whether a line may be written at now, and how many were held
 // back since the last one that was.
 func (l *limiter) allow(now time.Time) (suppressed int, ok bool) {
-	if l.since.IsZero() {
-		l.since = now
-	}
 	// A clock that was set back regains nothing and loses nothing.
 	if regained := int(now.Sub(l.since) / lineEvery); regained > 0 {
 		l.spent = max(0, l.spent-regained)
 		l.since = l.since.Add(time.Duration(regained) * lineEvery)
 	}
-	if now.Before(l.since) {
+	if l.spent == 0 || now.Before(l.since) {
 		l.since = now
 	}
 	if l.spent == lineBurst {

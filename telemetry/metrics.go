@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 )
 
 // metrics are the instruments and the prebuilt attribute sets they are used
@@ -35,10 +36,9 @@ func newMetrics(meter metric.Meter) *metrics {
 		charge:      histogram(meter, metricCharge, chargeBuckets),
 		contacted:   histogram(meter, metricContacted, contactedBuckets),
 		attemptTime: histogram(meter, metricAttemptTime, secondsBuckets),
-		extra: made(meter.Float64Counter(metricExtraCharge.Name,
-			metric.WithUnit(metricExtraCharge.Unit), metric.WithDescription(metricExtraCharge.Description))),
-		attempts: counter(meter, metricAttempts),
-		outcomes: counter(meter, metricOutcomes),
+		extra:       units(meter, metricExtraCharge),
+		attempts:    counter(meter, metricAttempts),
+		outcomes:    counter(meter, metricOutcomes),
 		decisions: map[Kind]metric.Int64Counter{
 			KindFallback:      counter(meter, metricFallbacks),
 			KindHedgeStarted:  counter(meter, metricStarted),
@@ -64,26 +64,46 @@ func newMetrics(meter metric.Meter) *metrics {
 	}
 }
 
-// made hands on an instrument, and its error to OpenTelemetry's handler: a
-// provider that refuses an instrument gives one that does nothing.
-func made[T any](instrument T, err error) T {
-	if err != nil {
-		otel.Handle(err)
-	}
-	return instrument
-}
-
 func histogram(meter metric.Meter, m Metric, buckets []float64) metric.Float64Histogram {
-	return made(meter.Float64Histogram(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description),
-		metric.WithExplicitBucketBoundaries(buckets...)))
+	i, err := meter.Float64Histogram(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description),
+		metric.WithExplicitBucketBoundaries(buckets...))
+	if refused(err) {
+		return noop.Float64Histogram{}
+	}
+	return i
 }
 
 func counter(meter metric.Meter, m Metric) metric.Int64Counter {
-	return made(meter.Int64Counter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description)))
+	i, err := meter.Int64Counter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description))
+	if refused(err) {
+		return noop.Int64Counter{}
+	}
+	return i
+}
+
+func units(meter metric.Meter, m Metric) metric.Float64Counter {
+	i, err := meter.Float64Counter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description))
+	if refused(err) {
+		return noop.Float64Counter{}
+	}
+	return i
 }
 
 func gauge(meter metric.Meter, m Metric) metric.Int64ObservableUpDownCounter {
-	return made(meter.Int64ObservableUpDownCounter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description)))
+	i, err := meter.Int64ObservableUpDownCounter(m.Name, metric.WithUnit(m.Unit), metric.WithDescription(m.Description))
+	if refused(err) {
+		return noop.Int64ObservableUpDownCounter{}
+	}
+	return i
+}
+
+// refused tells OpenTelemetry's own handler of a provider that does not make an
+// instrument; one that does nothing takes its place.
+func refused(err error) bool {
+	if err != nil {
+		otel.Handle(err)
+	}
+	return err != nil
 }
 
 // enabled reports whether what requests do is measured at all.
