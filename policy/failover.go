@@ -144,6 +144,8 @@ func (w *walk) noteHub(a answer) {
 	if a.response == nil || refused || a.verdict.signal != success || !account.ppaf.On() {
 		return
 	}
+	w.partition()
+	w.learnRange(a.response) // a record by the key alone would be found by nobody, and stay
 	key := ppaf.Key(w.partition())
 	if !w.circuit.document || w.circuit.known < partition.ByLogicalKey {
 		return // metadata, or all partitions of a container: there is no one hub
