@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 type race struct {
 	walk       *walk
 	caller     context.Context
-	original   *http.Request // the caller's; while the race is on, only its headers may change
+	original   *http.Request // the caller's; while the race is on, its headers and host may change
 	header     []field       // of the original, before the first leg began
+	url        url.URL       // of the original, likewise
 	list       regions.List
 	candidates regions.Set
 	loses      context.CancelFunc // ends the first leg
@@ -94,23 +96,21 @@ func (r *race) run() (*http.Response, error) {
 }
 
 // detach gives the walk a request of its own, with a context that ends when a
-// hedge wins. The headers stay shared with the original: a copy of the map would
-// be the dearest part of a race that is not run. Policies behind ours may write
-// to it, so what hedges need of it is noted before.
+// hedge wins. Headers and URL stay shared with the original: copies would be
+// the dearest part of a race that is not run. The walk, and policies behind
+// ours, write to them, so what hedges need of them is noted before.
 func (r *race) detach(ctx context.Context) {
 	for name, values := range r.original.Header {
 		r.header = append(r.header, field{name, values})
 	}
-	w := r.walk
-	w.request = w.request.WithContext(ctx)
-	raw, url := w.request.Raw(), *r.original.URL
-	raw.URL = &url
+	r.url = *r.original.URL
+	r.walk.request = r.walk.request.WithContext(ctx)
 }
 
 // copy makes a request of the original as it was before the race.
 func (r *race) copy() privateRequest {
-	raw, url := r.original.WithContext(context.Background()), *r.original.URL
-	raw.URL, raw.Header, raw.Body, raw.GetBody = &url, make(http.Header, len(r.header)), nil, nil
+	raw, address := r.original.WithContext(context.Background()), r.url
+	raw.URL, raw.Header, raw.Body, raw.GetBody = &address, make(http.Header, len(r.header)), nil, nil
 	for _, f := range r.header {
 		raw.Header[f.name] = f.values
 	}
