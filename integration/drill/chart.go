@@ -164,7 +164,7 @@ func (c *chart) account() {
 		c.rect("region "+look(i, len(c.cast.regions)), "", c.left, c.y+5, c.right-c.left, height-10)
 		if !c.cast.multiWrite && c.cast.direct == nil {
 			for _, s := range c.events.primary {
-				c.stay(s, region, height, "primary "+look(i, len(c.cast.regions)), "", "write region")
+				c.stay(s, region, height, "primary "+look(i, len(c.cast.regions)), "", "write region", "writes")
 			}
 		}
 		for _, s := range c.events.lost {
@@ -174,8 +174,8 @@ func (c *chart) account() {
 	}
 }
 
-// stay is a stretch of time of one region, with its name if there is room.
-func (c *chart) stay(s stay, region string, height float64, class, fill, name string) {
+// stay is a stretch of time of one region, with the first of its names that there is room for.
+func (c *chart) stay(s stay, region string, height float64, class, fill string, names ...string) {
 	from, to := c.x(s.from), c.x(s.to)
 	if s.region != region || to-from < 0.5 {
 		return
@@ -184,9 +184,12 @@ func (c *chart) stay(s stay, region string, height float64, class, fill, name st
 	if fill != "" {
 		more = []any{"fill", "url(#" + c.id + fill + ")"}
 	}
-	c.rect(class, fmt.Sprintf("%s: %s from %s", region, name, moment(s.from)), from, c.y, to-from, height, more...)
-	if textWidth(name)+10 < to-from {
-		c.text("on middle", name, (from+to)/2, c.y+height/2+4)
+	c.rect(class, fmt.Sprintf("%s: %s from %s", region, names[0], moment(s.from)), from, c.y, to-from, height, more...)
+	for _, name := range names {
+		if textWidth(name)+8 < to-from {
+			c.text("on middle", name, (from+to)/2, c.y+height/2+4)
+			return
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (c *chart) latency(t *track, height float64) {
 	}
 	deadline := at(c.cast.timeout)
 	c.line("deadline", c.left, deadline, c.right, deadline)
-	c.text("tick", "deadline", c.left+4, deadline-4)
+	c.text("tick end", "deadline", c.right-2, deadline-4)
 	for from := 0; from < len(t.bins); from++ {
 		to := from
 		for to < len(t.bins) && len(t.bins[to].times) > 0 {
