@@ -58,7 +58,7 @@ func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
 		return regions.None, false
 	}
 	w.replanned = true
-	if f := account.refresh(time.Now(), refreshInterval); f != nil {
+	if f := w.refresh(w.last, refreshInterval); f != nil {
 		f.wait(ctx, refreshWait)
 	}
 	if ctx.Err() != nil || account.topology.Load().Primary() == lost {
@@ -91,7 +91,7 @@ func (w *walk) awaitPrimary(ctx context.Context, refused regions.Index, pause ti
 	if left <= 0 {
 		return
 	}
-	if f := account.refresh(time.Now(), refreshInterval); f != nil {
+	if f := w.refresh(w.last, refreshInterval); f != nil {
 		f.wait(ctx, min(refreshWait, left))
 	}
 }

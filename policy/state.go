@@ -54,35 +54,39 @@ func (a *account) state(t *regions.Topology, now time.Time) telemetry.AccountSta
 		Unwell:            []telemetry.PartitionState{},
 	}
 	s.Since, s.Confirmed = a.toldAt()
+	open := a.addUnwell(&s, t)
 	readable, writable := t.Readable(), t.Writable()
 	for _, r := range slices.Concat(slices.Collect(readable.All()), slices.Collect(writable.All())) {
 		if name := t.Name(r); !slices.ContainsFunc(s.Regions, func(s telemetry.RegionState) bool { return s.Name == name }) {
 			s.Regions = append(s.Regions, a.regionState(t, r, now))
+			s.Regions[len(s.Regions)-1].Open = open[r]
 		}
 	}
-	open := map[regions.Index]int{}
+	addParts(s.Regions)
+	a.addOverrides(&s, t)
+	return s
+}
+
+// addUnwell lists what the breaker holds, and returns for how many partitions
+// it has opened each region. Only what is listed is looked at closely: there
+// may be very many.
+func (a *account) addUnwell(s *telemetry.AccountState, t *regions.Topology) (open map[regions.Index]int) {
+	open = make(map[regions.Index]int)
+	var list []breaker.Entry
 	for e := range a.breaker.All {
 		s.UnwellCount++
 		if e.State == breaker.Unavailable {
 			s.OpenCount++
 			open[regions.Index(e.Region)]++
 		}
+		if list = append(list, e); len(list) == 10*maxListed {
+			list = oldest(list)
+		}
+	}
+	for _, e := range oldest(list) {
 		s.Unwell = append(s.Unwell, a.partitionState(t, e))
-		if len(s.Unwell) == 2*maxListed {
-			s.Unwell = oldest(s.Unwell)
-		}
 	}
-	s.Unwell = oldest(s.Unwell)
-	for i := range s.Regions {
-		for r, n := range open {
-			if t.Name(r) == s.Regions[i].Name {
-				s.Regions[i].Open = n
-			}
-		}
-	}
-	addParts(s.Regions)
-	a.addOverrides(&s, t)
-	return s
+	return open
 }
 
 // addOverrides lists what failover holds.
@@ -108,11 +112,18 @@ func (a *account) addOverrides(s *telemetry.AccountState, t *regions.Topology) {
 	})
 }
 
-// oldest keeps the entries that have been unwell for longest.
-func oldest(list []telemetry.PartitionState) []telemetry.PartitionState {
-	slices.SortFunc(list, func(a, b telemetry.PartitionState) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Container, b.Container),
-			cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Region, b.Region))
+// oldest keeps the entries that have been unwell for longest, the opened ones
+// first.
+func oldest(list []breaker.Entry) []breaker.Entry {
+	healthy := func(e breaker.Entry) int {
+		if e.State == breaker.Unavailable {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(list, func(a, b breaker.Entry) int {
+		return cmp.Or(cmp.Compare(healthy(a), healthy(b)), a.Since.Compare(b.Since), cmp.Compare(a.Key.Container, b.Key.Container),
+			cmp.Compare(a.Key.Range, b.Key.Range), cmp.Compare(a.Region, b.Region))
 	})
 	return list[:min(len(list), maxListed)]
 }

@@ -142,7 +142,7 @@ func (w *told) points(name string) []string {
 		var parts []string
 		for _, a := range set.ToSlice() {
 			key := string(a.Key)[strings.LastIndex(string(a.Key), ".")+1:]
-			parts = append(parts, key+"="+lettersOf([]string{a.Value.Emit()}))
+			parts = append(parts, key+"="+lettersOf([]string{a.Value.String()}))
 		}
 		lines = append(lines, fmt.Sprintf("%s: %v", strings.Join(parts, " "), n))
 	}

@@ -109,7 +109,7 @@ func TestTellFailover(t *testing.T) {
 		where := w.RangeOf("items", `["a"]`)
 		w.MoveRange("items", where, B)
 		w.expect(upsert, "200", "A B", 0)
-		require.Equal(w, []string{"region.health A write marked 403/3", "retry A B failover 403/3", "failover.change B set confirmation"}, w.events())
+		require.Equal(w, []string{"region.health A write marked 403/3", "topology.refresh asked 403/3", "retry A B failover 403/3", "failover.change B set confirmation"}, w.events())
 		require.Contains(w, w.points("cosmos.ha.failover.overrides"), "region=B: 1")
 		w.tell()
 		w.expect(upsert, "200", "B", 0)
@@ -172,6 +172,7 @@ func TestTellTopology(t *testing.T) {
 	inTold(t, setup{}, func(w *told) {
 		w.SetWriteRegion(B)
 		w.expect(upsert, "200", "A B", 0)
+		require.Contains(w, w.events(), "topology.refresh asked 403/3")
 		require.Equal(w, []string{": 2"}, w.points("cosmos.ha.topology.changes"))
 		require.Equal(w, []string{"result=ok: 1"}, w.points("cosmos.ha.topology.refreshes"))
 		require.Contains(w, w.log.String(), "cosmos.ha topology changed")

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
@@ -82,7 +83,7 @@ func (a answer) brief() string {
 	case a.outcome.sub != 0:
 		return fmt.Sprintf("%d/%d", a.outcome.status, a.outcome.sub)
 	default:
-		return fmt.Sprint(a.outcome.status)
+		return strconv.Itoa(a.outcome.status)
 	}
 }
 
@@ -108,6 +109,15 @@ func (w *walk) tellAnswer(r regions.Index) {
 func (w *walk) told(r regions.Index, reason telemetry.Reason, at time.Time) telemetry.Attempt {
 	t := w.view.Topology()
 	return telemetry.Attempt{Region: t.Name(r), Host: t.Host(r), Reason: reason, At: at}
+}
+
+// refresh asks for a topology refresh because of what the last answer said.
+func (w *walk) refresh(because answer, interval time.Duration) *flight {
+	f := w.endpoint.account.refresh(time.Now(), interval)
+	if f != nil && w.span.Recording() {
+		w.span.RefreshAsked(w.endpoint.account.host, because.brief())
+	}
+	return f
 }
 
 // tellTransition tells a change of the circuit breaker that this operation

@@ -189,9 +189,9 @@ func (w *walk) apply(a answer) {
 	switch {
 	case v.action == findPrimary && !w.failover.on: // refreshes, and waits for it
 	case v.refresh:
-		account.refresh(time.Now(), refreshInterval)
+		w.refresh(a, refreshInterval)
 	case v.mark, w.kind == singleWriteWrite && v.signal == failure:
-		account.refresh(time.Now(), suspicionInterval)
+		w.refresh(a, suspicionInterval)
 	}
 }
 

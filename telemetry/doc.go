@@ -50,7 +50,8 @@
 //	failover.change       from, to, change, cause, partition         yes     yes  yes
 //	region.health         region, access, change, cause              yes     yes  yes
 //	topology.change       from, to, detail                           yes     yes  yes
-//	topology.refresh      cause, detail                              yes     if it failed
+//	topology.refresh      change (asked), cause; its end is told     yes     if it failed
+//	                      without a span: cause, detail
 //	ranges.refresh        cause, detail                              yes     if it failed
 //	region.unknown        region                                     –       yes  yes
 //	region.overruled      detail                                     –       yes  yes

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -35,7 +36,7 @@ func (g gauges) tell(o metric.Observer, v Gauges) {
 	o.ObserveInt64(g.limit, int64(v.HedgeLimit))
 	byRegion := func(i metric.Int64Observable, counts map[string]int, more ...attribute.KeyValue) {
 		for region, n := range counts {
-			o.ObserveInt64(i, int64(n), metric.WithAttributes(append(more[:len(more):len(more)], AttrRegion.String(region))...))
+			o.ObserveInt64(i, int64(n), metric.WithAttributes(append(slices.Clip(more), AttrRegion.String(region))...))
 		}
 	}
 	byRegion(g.open, v.OpenReads, AttrAccess.String(accessRead))

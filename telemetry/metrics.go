@@ -56,10 +56,14 @@ func newMetrics(meter metric.Meter) *metrics {
 			inFlight: gauge(meter, metricInFlight), limit: gauge(meter, metricLimit),
 			open: gauge(meter, metricOpen), overrides: gauge(meter, metricOverrides),
 		},
-		attemptSets: newSets(maxAttemptSets, attemptKey{region: other, operation: other, reason: other,
-			result: result{class: other}}, buildAttempt),
-		operationSets: newSets(maxOperationSets, operationKey{operation: other, database: other, container: other,
-			result: result{class: other}}, buildOperation),
+		attemptSets: newSets(maxAttemptSets, attemptKey{
+			region: other, operation: other, reason: other,
+			result: result{class: other},
+		}, buildAttempt),
+		operationSets: newSets(maxOperationSets, operationKey{
+			operation: other, database: other, container: other,
+			result: result{class: other},
+		}, buildOperation),
 		decisionSets: newSets(maxDecisionSets, decisionKey{region: other, cause: other}, buildDecision),
 	}
 }

@@ -64,6 +64,9 @@ func TestMinutes(t *testing.T) {
 
 func TestTraffic(t *testing.T) {
 	traffic, now := NewTraffic(), time.Unix(6000, 0)
+	for range 400 { // the first counts of a minute, which make room, one after the other
+		traffic.Count(5, false, true, now)
+	}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {

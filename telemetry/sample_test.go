@@ -12,8 +12,6 @@ var night = time.Date(2026, 3, 14, 2, 17, 42, 0, time.UTC)
 
 func before(d time.Duration) time.Time { return night.Add(-d) }
 
-func at(t time.Time) *time.Time { return &t }
-
 // sampleState is an account in the middle of a partial outage of its write region.
 func sampleState() telemetry.State {
 	yes, no := true, false
@@ -26,7 +24,7 @@ func sampleState() telemetry.State {
 			Regions: []telemetry.RegionState{
 				{Name: "North Central US", Host: "orders-prod-northcentralus.documents.azure.com:443", Readable: true, Writable: true, Primary: true, Open: 41, Reads: telemetry.Share{Attempts: 18210, Failed: 1907, Part: 0.31}, Writes: telemetry.Share{Attempts: 9120, Failed: 610, Part: 0.88}},
 				{Name: "West US", Host: "orders-prod-westus.documents.azure.com:443", Readable: true, Reads: telemetry.Share{Attempts: 39870, Failed: 3, Part: 0.69}, Writes: telemetry.Share{Attempts: 1204, Part: 0.12}},
-				{Name: "UK South", Host: "orders-prod-uksouth.documents.azure.com:443", Readable: true, UnwellReads: at(before(72 * time.Second)), TrialReads: at(before(42 * time.Second)), Reads: telemetry.Share{Attempts: 2, Failed: 2}},
+				{Name: "UK South", Host: "orders-prod-uksouth.documents.azure.com:443", Readable: true, UnwellReads: new(before(72 * time.Second)), TrialReads: new(before(42 * time.Second)), Reads: telemetry.Share{Attempts: 2, Failed: 2}},
 			},
 			UnwellCount: 44, OpenCount: 41, OverrideCount: 3,
 		}},
@@ -36,7 +34,7 @@ func sampleState() telemetry.State {
 		p := telemetry.PartitionState{
 			Container: "dbs/shop/colls/orders", Partition: fmt.Sprintf("range [05C1%dFFF.., 05C1%dFFF..)", i, i+1), Region: "North Central US",
 			State: "Unavailable", Cause: "consecutive failures", Failures: 10, Since: before(time.Duration(200-12*i) * time.Second), Unwell: before(time.Duration(200-12*i) * time.Second),
-			NextProbe: at(night.Add(time.Duration(4*i-3) * time.Second)),
+			NextProbe: new(night.Add(time.Duration(4*i-3) * time.Second)),
 		}
 		switch i {
 		case 1:

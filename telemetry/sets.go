@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -122,10 +123,10 @@ func boundedClass(class string) string {
 
 // attributes are those of the conventions for a result.
 func (r result) attributes() (list []attribute.KeyValue) {
-	switch {
-	case r.status == 0:
+	switch r.status {
+	case 0:
 		return []attribute.KeyValue{semconv.ErrorTypeKey.String(r.class)}
-	case r.status == unusualStatus:
+	case unusualStatus:
 		return []attribute.KeyValue{semconv.DBResponseStatusCode(other)}
 	}
 	status := statusText(int(r.status))
@@ -179,7 +180,7 @@ func buildOperation(k operationKey) operationSets {
 	if k.container != "" {
 		what = append(what, semconv.DBCollectionName(k.container))
 	}
-	all := append(what[:len(what):len(what)], k.result.attributes()...)
+	all := append(slices.Clip(what), k.result.attributes()...)
 	name := semconv.DBOperationName(k.operation)
 	return operationSets{
 		duration: recording(all...), charge: recording(all...),

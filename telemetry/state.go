@@ -23,7 +23,7 @@ type AccountState struct {
 	MultiWrite        bool             `json:"multiWrite"`
 	PartitionFailover *bool            `json:"partitionFailover"` // the account's flag; null: never told
 	HedgingDisabled   *bool            `json:"hedgingDisabled"`   // the account's flag; null: never told
-	Unwell            []PartitionState `json:"unwell"`            // the oldest first
+	Unwell            []PartitionState `json:"unwell"`            // the opened ones first, of those the oldest
 	UnwellCount       int              `json:"unwellCount"`       // of all, listed or not
 	OpenCount         int              `json:"openCount"`         // of those that are opened
 	Overrides         []OverrideState  `json:"overrides"`         // by container and partition

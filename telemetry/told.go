@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -60,6 +61,14 @@ func (s *OperationSpan) Answered(region string) {
 	s.mutex.Lock()
 	s.answered = region
 	s.mutex.Unlock()
+}
+
+// RefreshAsked tells that the operation has asked for a topology refresh, which
+// runs in the background and tells of itself, or waits for one in flight.
+func (s *OperationSpan) RefreshAsked(account, cause string) {
+	if s.Recording() {
+		s.event(Decision{Kind: KindRefresh, At: time.Now(), Account: account, Change: "asked", Cause: cause})
+	}
 }
 
 // event puts a decision on the operation's span and into its record.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -114,8 +115,10 @@ func findings(a AccountState, now time.Time) (list []finding) {
 			at, trial *time.Time
 		}{{accessRead, r.UnwellReads, r.TrialReads}, {accessWrite, r.UnwellWrites, r.TrialWrites}} {
 			if m.at != nil {
-				list = append(list, finding{bad, clean(r.Name) + " comes last for " + m.what + "s",
-					"its endpoint refused " + ago(*m.at, now) + ".", trial(m.trial, now)})
+				list = append(list, finding{
+					bad, clean(r.Name) + " comes last for " + m.what + "s",
+					"its endpoint refused " + ago(*m.at, now) + ".", trial(m.trial, now),
+				})
 			}
 		}
 	}
@@ -127,12 +130,16 @@ func findings(a AccountState, now time.Time) (list []finding) {
 		}
 	}
 	if a.OverrideCount > 0 {
-		list = append(list, finding{warn, count(a.OverrideCount, "partition") + " moved by failover",
-			"their writes follow the service, see below where to.", ""})
+		list = append(list, finding{
+			warn, count(a.OverrideCount, "partition") + " moved by failover",
+			"their writes follow the service, see below where to.", "",
+		})
 	}
 	if age := now.Sub(a.Confirmed); !a.Confirmed.IsZero() && age > staleTopology {
-		list = append(list, finding{warn, "The topology of " + clean(a.Endpoint) + " is old",
-			"the account last told it " + span(age) + " ago.", "It is read again with the next requests."})
+		list = append(list, finding{
+			warn, "The topology of " + clean(a.Endpoint) + " is old",
+			"the account last told it " + span(age) + " ago.", "It is read again with the next requests.",
+		})
 	}
 	return list
 }
@@ -192,17 +199,21 @@ func (v *view) hedging(h HedgingState) {
 	slow := h.Raced >= 20 && h.WinRate > 0.5
 	v.Hedging = []number{
 		{grade(h.Limit > 0 && h.InFlight >= h.Limit), "in flight, of the budget", fmt.Sprintf("%d / %d", h.InFlight, h.Limit)},
-		{well, "sent in 5 minutes", fmt.Sprint(h.Sent)},
+		{well, "sent in 5 minutes", strconv.FormatUint(h.Sent, 10)},
 		{grade(slow), "operations won by a hedge", fmt.Sprintf("%d %%", percent(h.WinRate))},
-		{grade(h.Withheld > 0), "withheld: budget used up", fmt.Sprint(h.Withheld)},
+		{grade(h.Withheld > 0), "withheld: budget used up", strconv.FormatUint(h.Withheld, 10)},
 	}
 	if slow {
-		v.Findings = append(v.Findings, finding{warn, fmt.Sprintf("Hedges win %d %% of their races", percent(h.WinRate)),
-			"a region that is asked first is slow.", ""})
+		v.Findings = append(v.Findings, finding{
+			warn, fmt.Sprintf("Hedges win %d %% of their races", percent(h.WinRate)),
+			"a region that is asked first is slow.", "",
+		})
 	}
 	if h.Withheld > 0 {
-		v.Findings = append(v.Findings, finding{warn, count(int(min(h.Withheld, math.MaxInt32)), "hedge") + " withheld",
-			"the budget of hedges in flight was used up in the last five minutes.", ""})
+		v.Findings = append(v.Findings, finding{
+			warn, count(int(min(h.Withheld, math.MaxInt32)), "hedge") + " withheld",
+			"the budget of hedges in flight was used up in the last five minutes.", "",
+		})
 	}
 }
 
