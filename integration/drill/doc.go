@@ -53,8 +53,28 @@
 // out twice; so neither side should, and the application must look. Reads are never unknown. What repeats writes nevertheless
 // is told below the table, from the store's own account.
 //
-// The exit status is 0 only if the side with the middleware lost no request and carried out no write twice, 1 if it did or
-// the drill could not be run to its end, 2 for flags that cannot be used.
+// The exit status is 0 only if the side with the middleware lost no request and carried out no write twice, 1 if it did, or
+// the drill could not be run to its end, or its traces, metrics or picture did not get where they should; 2 for flags and
+// variables that cannot be used.
+//
+// # The picture
+//
+// -report FILE writes a picture of the run as one HTML page, which needs no script and nothing else: latency over time, who
+// answered, where attempts went, what was done to the account and what the middleware decided, ours above plain azcosmos, and
+// the table. Without the flag none is written. What is drawn of decisions is what [policy.Middleware.State] remembers, the
+// last 200 for each client.
+//
+// # Traces and metrics
+//
+// -otlp URL sends the traces and metrics of our side to a collector, over OTLP/HTTP, azcosmos's own spans among them:
+//
+//	go -C integration/drill run . -otlp http://127.0.0.1:4318
+//
+// Without the flag the standard variables decide: OTEL_EXPORTER_OTLP_ENDPOINT, those of TRACES and METRICS, their headers,
+// certificates, timeouts and compression; OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER, which may be none;
+// OTEL_SDK_DISABLED, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME (else azcosmos-ha-drill). Without any, nothing is sent.
+// What is left is sent at the end, for 10 s at
+// most. Batches that are not taken are told in a line; that a collector takes no metrics at all, as Jaeger, is a note.
 //
 // # Accounts and emulators
 //
