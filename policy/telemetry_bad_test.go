@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"testing"
@@ -128,5 +127,5 @@ func TestOpenings(t *testing.T) {
 	}
 	require.Len(t, o.known, maxOpenings)
 	o.forget(0)
-	require.Empty(t, o.known, fmt.Sprint("region 0 has left"))
+	require.Empty(t, o.known, "region 0 has left")
 }
