@@ -51,11 +51,11 @@ func (e *environment) heal(ctx context.Context) {
 const recoveryRounds = 110
 
 // opened tells whether some region is opened. One that has been due for a probe
-// for a minute is a partition's that nobody names any more.
+// for five minutes is a partition's that nobody names any more.
 func opened(s telemetry.State) bool {
 	for _, a := range s.Accounts {
 		for _, p := range a.Unwell {
-			if p.NextProbe != nil && p.NextProbe.After(s.At.Add(-time.Minute)) {
+			if p.NextProbe != nil && p.NextProbe.After(s.At.Add(-5*time.Minute)) {
 				return true
 			}
 		}

@@ -105,11 +105,13 @@ func nothingOutlives(e *evidence, fail report) {
 }
 
 // pastDeadlineSendsNothing: a deadline already past sends nothing (design
-// section 6).
+// section 6), be it past at the start or later.
 func pastDeadlineSendsNothing(e *evidence, fail report) {
 	for _, o := range e.operations {
-		if o.result.Deadline < 0 {
-			fail("%v", o)
+		for _, a := range o.attempts {
+			if !o.result.Start.IsZero() && !a.At.Before(o.result.Until) {
+				fail("%v: %v", a, o)
+			}
 		}
 	}
 }

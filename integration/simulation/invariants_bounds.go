@@ -30,7 +30,7 @@ func attemptsBounded(e *evidence, fail report) {
 			limit = e.most(e.Ended) + 1
 		}
 		if o.write() && e.ever(e.Ended, func(s state) bool { return !s.multi }) {
-			limit = 3*limit + 5
+			limit = 3*max(limit, e.most(e.Ended)) + 5
 		}
 		if n := o.count(walked...); n > limit*o.passes() {
 			fail("%d attempts, at most %d: %v", n, limit*o.passes(), o)

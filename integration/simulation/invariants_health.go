@@ -208,13 +208,18 @@ func (e *evidence) others(r *Result, region string) []string {
 // movable tells whether partition failover may be on.
 func (e *evidence) movable() bool { return e.World.Client.Failover != 2 }
 
+// enough tells whether the budget has a place for every hedge of a request.
+func (e *evidence) enough() bool {
+	return len(e.World.Callers) == 1 && e.World.Client.MaxInFlight >= e.most(e.Ended)-1
+}
+
 // hedged is when the last hedge of a request has been sent, if it surely is
 // hedged to every region.
 func (e *evidence) hedged(r *Result) (time.Duration, bool) {
 	c := e.World.Client
 	forbidden := e.ever(r.End, func(s state) bool { return s.noHedge != nil && *s.noHedge })
 	on := r.Hedge == HedgeOn || !c.NoHedge && r.Hedge != HedgeOff
-	if !on || forbidden || c.MaxHedges > 0 || c.MaxInFlight > 0 || len(e.World.Callers) > 8 || r.Op.Write() || r.Op == Container {
+	if !on || forbidden || c.MaxHedges > 0 || c.MaxInFlight > 0 && !e.enough() || len(e.World.Callers) > 8 || r.Op.Write() || r.Op == Container {
 		return 0, false
 	}
 	threshold := time.Duration(c.Threshold)

@@ -107,8 +107,8 @@ func letBack(e *evidence, fail report) {
 				continue
 			}
 			got, want := stringsOf(o.span, telemetry.AttrApplicableRegions), e.expected(write)
-			if caller == healCaller && write {
-				got, want = got[:1], want[:1]
+			if caller == healCaller && write && slices.Contains(got, want[0]) {
+				continue
 			}
 			slices.Sort(got)
 			slices.Sort(want)

@@ -123,8 +123,8 @@ func plant(dir string, m simulation.Mutation, worlds int) (verdict string, found
 }
 
 var (
-	failing   = regexp.MustCompile(`(?m)seed (\d+):\n((?:.+\n)+?)`)
-	invariant = regexp.MustCompile(`(?m)^\s+([a-z][^:\n]+): `)
+	failing   = regexp.MustCompile(`(?m)seed (\d+):\n((?:.+\n)+)`)
+	invariant = regexp.MustCompile(`(?m)^ {8}([a-z][^:\n]+): `)
 )
 
 // judge reads how the worlds went. A copy that does not compile is an error.
