@@ -159,7 +159,7 @@ func (d *drill) draw() error {
 	}
 	page, err := d.page()
 	if err == nil {
-		err = os.WriteFile(d.cast.picture, page, 0o644)
+		err = os.WriteFile(d.picture, page, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)

@@ -61,12 +61,12 @@ func (t *target) read(base string, getenv func(string) string) error {
 	default:
 		return &variableError{"OTEL_" + name + "_EXPORTER", exporter, "must be otlp or none"}
 	}
-	address, from := base, "-otlp"
+	var address, from string
 	general := "OTEL_EXPORTER_OTLP_ENDPOINT"
 	own := "OTEL_EXPORTER_OTLP_" + name + "_ENDPOINT"
 	switch {
 	case base != "":
-		address = strings.TrimRight(base, "/") + "/v1/" + t.signal
+		address, from = strings.TrimRight(base, "/")+"/v1/"+t.signal, "-otlp"
 	case getenv(own) != "": // taken as it is, as the specification has it
 		address, from = getenv(own), own
 	case getenv(general) != "":

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -146,8 +147,8 @@ func listed(t decided) line {
 
 func tabled(r row) cells {
 	return cells{
-		Phase: r.phase, Side: called(r.side), Requests: fmt.Sprint(r.requests), Failed: fmt.Sprint(r.failed), Lost: fmt.Sprint(r.lost),
-		Unknown: fmt.Sprint(r.unknown), P50: short(r.p50), P99: short(r.p99), Max: short(r.max), Regions: list(r.contacted), Bad: r.lost > 0,
+		Phase: r.phase, Side: called(r.side), Requests: strconv.Itoa(r.requests), Failed: strconv.Itoa(r.failed), Lost: strconv.Itoa(r.lost),
+		Unknown: strconv.Itoa(r.unknown), P50: short(r.p50), P99: short(r.p99), Max: short(r.max), Regions: list(r.contacted), Bad: r.lost > 0,
 	}
 }
 
