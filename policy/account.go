@@ -32,9 +32,11 @@ type account struct {
 	openings   openings
 	loader     loader
 
-	mutex     sync.Mutex        // guards what follows
-	changed   time.Time         // when the topology changed last
-	confirmed time.Time         // when the account last told it
+	learning  sync.Mutex // one answer at a time; guards what follows
+	changed   time.Time  // when the topology changed last
+	confirmed time.Time  // when the account last told it
+
+	mutex     sync.Mutex        // guards what follows; requests take it, so nothing long is done under it
 	reader    *endpoint         // whose account read the template is
 	template  *azpolicy.Request // an account read of the SDK, kept at the PerCall stage
 	flight    *flight           // the refresh in flight, nil when there is none
@@ -42,7 +44,10 @@ type account struct {
 }
 
 // flight is one refresh of the topology; done is closed at its end.
-type flight struct{ done chan struct{} }
+type flight struct {
+	since time.Time
+	done  chan struct{}
+}
 
 func newAccount(m *Middleware, host string) *account {
 	a := &account{
@@ -79,8 +84,8 @@ func (a *account) learn(response *http.Response) error {
 // takeOver makes a topology of an account's answer and returns what there is to
 // tell of it once the mutex is free: behind the telling is the application.
 func (a *account) takeOver(parsed regions.Account) ([]telemetry.Decision, error) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
+	a.learning.Lock()
+	defer a.learning.Unlock()
 	before := a.topology.Load()
 	after, err := regions.NewTopology(parsed, before)
 	if err != nil {
@@ -88,19 +93,31 @@ func (a *account) takeOver(parsed regions.Account) ([]telemetry.Decision, error)
 	}
 	a.confirmed = time.Now()
 	if before != nil && after.Equal(before) {
-		return a.applyFailover(before), nil
+		return a.applyFailover(before, 0), nil
 	}
 	a.topology.Store(after)
 	a.changed = a.confirmed
-	a.forgetRegions(before, after)
-	return append([]telemetry.Decision{a.toldTopology(before, after)}, a.applyFailover(after)...), nil
+	gone := goneRegions(before, after)
+	a.forgetRegions(gone)
+	told := []telemetry.Decision{a.toldTopology(before, after)}
+	if before != nil && gone&after.Known() != 0 {
+		told = append(told, a.applyFailover(after, gone)...) // their places were given away at once
+	}
+	return append(told, a.applyFailover(after, 0)...), nil
 }
 
-// applyFailover lets failover follow the topology. The caller holds the mutex.
-func (a *account) applyFailover(t *regions.Topology) (told []telemetry.Decision) {
+// applyFailover lets failover follow the topology, less the regions in without.
+func (a *account) applyFailover(t *regions.Topology, without regions.Set) (told []telemetry.Decision) {
+	var readable regions.List
+	all := t.Readable()
+	for r := range all.All() {
+		if !without.Has(r) {
+			readable.Append(r)
+		}
+	}
 	changes := a.ppaf.Apply(ppaf.Account{
 		Primary:    t.Primary(),
-		Readable:   t.Readable(),
+		Readable:   readable,
 		MultiWrite: t.MultiWrite(),
 		Flag:       t.PartitionFailover(),
 	}, time.Now())
@@ -110,15 +127,29 @@ func (a *account) applyFailover(t *regions.Topology) (told []telemetry.Decision)
 	return told
 }
 
-// forgetRegions drops what is known of regions that have left the account:
-// their place may be given to another one.
-func (a *account) forgetRegions(before, after *regions.Topology) {
-	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Keep(after.Known()) })
+// goneRegions are those that have left the account, by the places they had,
+// which other regions may have taken.
+func goneRegions(before, after *regions.Topology) (gone regions.Set) {
 	if before == nil {
-		return
+		return 0
 	}
 	for r := range regions.Index(regions.MaxRegions) {
-		if before.Known().Has(r) && !after.Known().Has(r) {
+		taken := regions.Normalize(before.Name(r)) != regions.Normalize(after.Name(r))
+		if before.Known().Has(r) && (taken || !after.Known().Has(r)) {
+			gone = gone.With(r)
+		}
+	}
+	return gone
+}
+
+// forgetRegions drops what is known of regions that have left the account.
+func (a *account) forgetRegions(gone regions.Set) {
+	if gone.Empty() {
+		return
+	}
+	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Keep(^gone) })
+	for r := range regions.Index(regions.MaxRegions) {
+		if gone.Has(r) {
 			a.breaker.Forget(breaker.Region(r))
 			a.openings.forget(breaker.Region(r))
 		}
@@ -148,15 +179,15 @@ func (a *account) refresh(now time.Time, interval time.Duration) *flight {
 		return nil
 	}
 	a.attempted = now
-	a.flight = &flight{done: make(chan struct{})}
+	a.flight = &flight{since: now, done: make(chan struct{})}
 	go a.fly(a.flight, a.reader, a.template)
 	return a.flight
 }
 
 // toldAt is when the topology changed last, and when the account last told it.
 func (a *account) toldAt() (changed, confirmed time.Time) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
+	a.learning.Lock()
+	defer a.learning.Unlock()
 	return a.changed, a.confirmed
 }
 

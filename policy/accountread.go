@@ -92,7 +92,8 @@ func (e *endpoint) ask(ctx context.Context, read *azpolicy.Request, hosts []stri
 	for i, host := range hosts {
 		response, err = askOne(ctx, read, host, bound(i))
 		if err == nil {
-			if aboutCaller(response) {
+			// Who answers at a guessed address is not known.
+			if aboutCaller(response) && (i == 0 || e.account.topology.Load() != nil) {
 				return response, nil
 			}
 			if err = e.take(read, response); err == nil {
@@ -149,7 +150,8 @@ func (e *endpoint) take(read *azpolicy.Request, response *http.Response) error {
 func (e *endpoint) otherHosts() []string {
 	var hosts []string
 	add := func(host string) {
-		if host != "" && host != e.host && !slices.Contains(hosts, host) {
+		same := func(other string) bool { return hostKey(other) == hostKey(host) }
+		if host != "" && !same(e.host) && !slices.ContainsFunc(hosts, same) {
 			hosts = append(hosts, host)
 		}
 	}

@@ -19,6 +19,7 @@ type binding struct {
 	*Middleware
 	preferred regions.Names
 	budget    *hedge.Budget
+	sends     bool                  // there is a transport for requests of our own
 	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
 
@@ -34,6 +35,7 @@ func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *bi
 		Middleware: m,
 		preferred:  preferred,
 		budget:     hedge.NewBudget(m.options.Hedge),
+		sends:      o.Transport != nil,
 		private:    newPrivatePipeline(o.Transport, o.Logging),
 		retry:      o.Retry,
 		told:       make(map[string]bool),

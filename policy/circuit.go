@@ -14,6 +14,7 @@ import (
 type circuit struct {
 	document bool            // the request is about items
 	on       bool            // the breaker has a say in this request
+	own      bool            // a probe is the request itself, not its shadow
 	id       partition.ID    // of the request's partition; zero: not asked for yet
 	known    partition.Known // how it is known
 	alone    bool            // by its logical key, though its range is known
@@ -58,23 +59,27 @@ func (w *walk) partition() breaker.Key {
 	return breaker.Key(w.circuit.id)
 }
 
-// stayAlone keeps to the logical key while a region is opened for that alone,
-// as no answer had told its range before: what is learned later must not let
-// requests back to that region.
+// stayAlone keeps to an identity that the partition had while less was known of
+// it, as long as a region is opened for that: what is learned later, the range
+// of a key or a container's range map, must not let requests back to that region.
 func (w *walk) stayAlone() {
 	c, account := &w.circuit, w.endpoint.account
-	if !c.on || account.breaker.Empty() || c.known != partition.ByRangeID || w.info.RangeID != "" {
+	if !c.on || account.breaker.Empty() || c.known < partition.ByEPK {
 		return
 	}
-	id := account.partitions.byKey(w.info)
-	if account.breaker.Route(breaker.Key(id), w.kind.write(), time.Now()).Count > 0 {
-		c.id, c.known, c.alone = id, partition.ByLogicalKey, true
+	now := time.Now()
+	for _, id := range account.partitions.earlier(w.info) {
+		if id != c.id && account.breaker.Route(breaker.Key(id), w.kind.write(), now).Count > 0 {
+			c.id, c.known, c.alone = id, partition.ByLogicalKey, true
+			return
+		}
 	}
 }
 
 // opened is the regions that the breaker has opened for the partition, oldest
 // first. A probe that is due is begun: of a read in its shadow, of a write by
-// the write itself, which then finds the region in its usual place.
+// the write itself, which then finds the region in its usual place. A read is
+// its own probe, too, where there is no transport to send a shadow by.
 func (w *walk) opened(excluded regions.Set, now time.Time) (list regions.List) {
 	account := w.endpoint.account
 	if account.breaker.Empty() {
@@ -87,12 +92,13 @@ func (w *walk) opened(excluded regions.Set, now time.Time) (list regions.List) {
 	}
 	route := account.breaker.Route(w.partition(), w.kind.write(), now)
 	probed := regions.None
-	if w.kind.write() && route.Due != 0 {
-		probed = w.beginWriteProbe(route, excluded, now)
+	w.circuit.own = w.kind.write() || !w.endpoint.sends
+	if w.circuit.own && route.Due != 0 {
+		probed = w.beginOwnProbe(route, excluded, now)
 	}
 	for _, r := range route.Opened[:route.Count] {
 		region := regions.Index(r)
-		if !w.kind.write() && route.Due&(1<<r) != 0 && !excluded.Has(region) {
+		if !w.circuit.own && route.Due&(1<<r) != 0 && !excluded.Has(region) {
 			w.beginShadow(region, now)
 		}
 		if region != probed {
@@ -102,11 +108,14 @@ func (w *walk) opened(excluded regions.Set, now time.Time) (list regions.List) {
 	return list
 }
 
-// beginWriteProbe makes this write the probe of the region that it then goes
+// beginOwnProbe makes this request the probe of the region that it then goes
 // to first. A region that stands behind one that is well is not probed: the
-// write would never come to it, and would keep the place from another.
-func (w *walk) beginWriteProbe(route breaker.Route, excluded regions.Set, now time.Time) regions.Index {
-	usual := w.view.WriteBase()
+// request would never come to it, and would keep the place from another.
+func (w *walk) beginOwnProbe(route breaker.Route, excluded regions.Set, now time.Time) regions.Index {
+	usual := w.view.ReadBase()
+	if w.kind.write() {
+		usual = w.view.WriteBase()
+	}
 	usual.Append(w.view.Topology().Primary())
 	for r := range usual.All() {
 		switch bit := uint64(1) << r; {
@@ -158,7 +167,7 @@ func (w *walk) count(a answer) {
 	}
 	w.partition()
 	w.learnRange(a.response)
-	if a.region == w.circuit.probed && w.kind.write() {
+	if a.region == w.circuit.probed && w.circuit.own {
 		w.endProbe(event, a.ended())
 		return
 	}
@@ -192,14 +201,15 @@ func (w *walk) record() {
 	w.circuit.waiting = nil
 }
 
-// endProbe ends the probe that this write is, if it is one.
+// endProbe ends the probe that this request is, if it is one.
 func (w *walk) endProbe(event breaker.Event, now time.Time) {
 	account, c := w.endpoint.account, &w.circuit
-	if c.probed == regions.None || !w.kind.write() {
+	if c.probed == regions.None || !c.own {
 		return
 	}
-	t, changed := account.breaker.EndProbe(c.key, breaker.Region(c.probed), true, c.token, event, now)
-	account.tellProbe(w.span, c.key, c.probed, true, event)
+	write := w.kind.write()
+	t, changed := account.breaker.EndProbe(c.key, breaker.Region(c.probed), write, c.token, event, now)
+	account.tellProbe(w.span, c.key, c.probed, write, event)
 	if changed {
 		w.tellTransition(t)
 	}

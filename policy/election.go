@@ -59,7 +59,7 @@ func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
 	}
 	w.replanned = true
 	if f := w.refresh(w.last, refreshInterval); f != nil {
-		f.wait(ctx, refreshWait)
+		f.waitFresh(ctx)
 	}
 	if ctx.Err() != nil || account.topology.Load().Primary() == lost {
 		return regions.None, false
@@ -104,6 +104,14 @@ func (f *flight) wait(ctx context.Context, d time.Duration) {
 	case <-f.done:
 	case <-timer.C:
 	case <-ctx.Done():
+	}
+}
+
+// waitFresh waits for a flight until it is refreshWait old: one that hangs
+// holds up the requests of that time only.
+func (f *flight) waitFresh(ctx context.Context) {
+	if left := refreshWait - time.Since(f.since); left > 0 {
+		f.wait(ctx, left)
 	}
 }
 

@@ -95,6 +95,10 @@ func (r *race) countHedges() {
 // countSlowWin tells the breaker that a hedge won against the region that the
 // first leg was waiting for.
 func (w *walk) countSlowWin(won answer) {
+	if w.circuit.own && w.circuit.probed == w.last.region {
+		w.endProbe(breaker.Failure, time.Now()) // a region that is probed and lets a hedge win is not well
+		return
+	}
 	if !w.circuit.on {
 		return
 	}

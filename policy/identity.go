@@ -19,6 +19,18 @@ func (p *partitions) resolve(info request.Info) (partition.ID, partition.Known) 
 	return id, known
 }
 
+// earlier are the identities that a partition has without a range map: of the
+// range id or the key in the request, and of the range that the key was last
+// answered from. Those there are none of are the zero one.
+func (p *partitions) earlier(info request.Info) (ids [2]partition.ID) {
+	var known partition.Known
+	ids[0], known = partition.Resolve(p.scopeOf(info.ContainerLink), info.ContainerLink, nil, info.RangeID, info.PartitionKey)
+	if known == partition.ByLogicalKey {
+		ids[1], _ = p.learned.Lookup(ids[0])
+	}
+	return ids
+}
+
 // byKey is the identity of a logical key by itself, without what is known of ranges.
 func (p *partitions) byKey(info request.Info) partition.ID {
 	id, _ := partition.Resolve(p.scopeOf(info.ContainerLink), info.ContainerLink, nil, "", info.PartitionKey)
@@ -51,9 +63,15 @@ func (p *partitions) seen(info request.Info, rangeID string) (moved bool, id par
 
 // name remembers which container an identity belongs to, for people to read.
 func (p *partitions) name(id partition.ID, link string) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if _, known := p.names[id.Container]; !known && len(p.names) < maxContainers {
+	p.namesMutex.RLock()
+	_, known := p.names[id.Container]
+	p.namesMutex.RUnlock()
+	if known {
+		return
+	}
+	p.namesMutex.Lock()
+	defer p.namesMutex.Unlock()
+	if len(p.names) < maxContainers {
 		p.names[id.Container] = link
 	}
 }
@@ -61,8 +79,8 @@ func (p *partitions) name(id partition.ID, link string) {
 // describe says for people which partition an identity stands for: the
 // container's link, and the range, or a hash of the logical key, never the key.
 func (p *partitions) describe(id partition.ID) (container, where string) {
-	p.mutex.Lock()
+	p.namesMutex.RLock()
 	container = p.names[id.Container]
-	p.mutex.Unlock()
+	p.namesMutex.RUnlock()
 	return container, partition.Describe(id, p.mapOf(container))
 }

@@ -51,11 +51,7 @@ func New(o Options) (*Middleware, error) {
 	}
 	m.background, m.stop = context.WithCancel(context.Background())
 	m.SetExcludedRegions(o.ExcludedRegions...)
-	byHand := azpolicy.ClientOptions{Transport: o.Transport}
-	if byHand.Transport == nil {
-		byHand.Transport = newTransport()
-	}
-	m.byHand = m.bind(m.preferred, byHand)
+	m.byHand = m.bind(m.preferred, azpolicy.ClientOptions{Transport: o.Transport})
 	m.unobserve = m.observer.Observe(m.gauges)
 	return m, nil
 }
@@ -124,10 +120,13 @@ func (m *Middleware) Close() {
 	m.unobserve()
 }
 
+// hostKey is a host as it is compared: without case and the usual port.
+func hostKey(host string) string { return strings.ToLower(strings.TrimSuffix(host, ":443")) }
+
 // account returns the account that a client endpoint belongs to, and makes it
 // when it is new.
 func (m *Middleware) account(host string) *account {
-	key := strings.ToLower(strings.TrimSuffix(host, ":443"))
+	key := hostKey(host)
 	m.accountsMutex.Lock()
 	defer m.accountsMutex.Unlock()
 	a := m.accounts[key]

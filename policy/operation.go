@@ -19,6 +19,7 @@ type operation struct {
 	endpoint *endpoint
 	info     request.Info
 	span     *telemetry.OperationSpan // nil: nothing is recorded
+	hedged   bool                     // in an earlier pass: azcore repeats a 429, its hedges are not repeated
 	sent     *telemetry.AttemptSpan   // of the walk's attempt in flight, if anything is recorded
 }
 
@@ -110,7 +111,7 @@ func (o *operation) start() telemetry.OperationStart {
 
 // resultOf is what telemetry tells of an answer.
 func resultOf(response *http.Response, err error) telemetry.Result {
-	if response == nil {
+	if err != nil || response == nil { // with both, the body broke off
 		return telemetry.Result{Class: classOf(err)}
 	}
 	r := telemetry.Result{Status: response.StatusCode, SubStatus: subStatus(response.Header)}

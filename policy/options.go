@@ -53,19 +53,20 @@ type Options struct {
 	Telemetry telemetry.Options
 
 	// Transport is needed only when the policies are wired by hand through
-	// PerCall and PerRetry: give the transport of the ClientOptions, so that
-	// shadow probes share its connections. Nil then means one of our own with
-	// azcosmos's limits. Apply ignores it and uses, or sets, the one of its
-	// ClientOptions.
+	// PerCall and PerRetry: give the transport of the ClientOptions, which
+	// hedges and shadow probes are sent by. Nil then means that there are none:
+	// nothing is hedged, and a read that comes to an opened region whose probe
+	// is due is the probe itself. Apply ignores it and uses, or sets, the one of
+	// its ClientOptions.
 	Transport azpolicy.Transporter
 }
 
 // RetryOptions bounds the walk of one operation through the regions.
 type RetryOptions struct {
-	// MaxAttempts is how many times one request may be sent in all, hedges,
-	// probes and the retries of a write that no region accepts yet (403/3)
-	// not counted. Zero: the number of applicable regions plus one. Negative:
-	// an error from New.
+	// MaxAttempts is how many times one request may be sent in all. Hedges,
+	// probes, refusals (403/3) and the rounds that follow them are not counted:
+	// time bounds those. Zero: the number of the account's readable regions
+	// plus one. Negative: an error from New.
 	MaxAttempts int
 
 	// AttemptTimeout ends one attempt that has no answer yet; a read then goes

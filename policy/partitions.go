@@ -22,8 +22,10 @@ type partitions struct {
 	learned *partition.Learned                        // ranges of logical keys, where there is no map
 	scopes  atomic.Pointer[map[string]uint64]         // of containers that were made anew, by link; copied on each write
 
-	mutex      sync.Mutex // guards the writes of maps, and what follows
+	mutex      sync.Mutex // guards the writes of maps and scopes, and what follows
 	containers map[string]containerFacts
+
+	namesMutex sync.RWMutex      // guards names; a request never waits for a range map that is being made
 	names      map[uint64]string // container links by the identity of what was unwell in them
 }
 

@@ -55,7 +55,7 @@ var races = sync.Pool{New: func() any {
 func (w *walk) raced() *race {
 	given, some := hedge.FromContext(w.request.Raw().Context())
 	options := w.endpoint.options.Hedge.Merge(given, some)
-	if options.Disabled {
+	if options.Disabled || !w.endpoint.sends || w.operation.hedged {
 		return nil
 	}
 	candidates := hedge.Candidates(w.list, w.never)
@@ -245,12 +245,16 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 	w := r.walk
 	w.tellRace(&r.state, r.won.region)
 	if len(r.legs) > 0 {
+		w.operation.hedged = true
 		r.countHedges()
 	}
 	if r.state.Winner() == hedge.First {
 		w.pointTo(r.original, w.last.region)
 		return response, err
 	}
+	// A URL of its own: the transport may still be reading the loser's.
+	address := r.url
+	r.original.URL = &address
 	w.pointTo(r.original, r.won.region)
 	w.tellAnswer(r.won.region)
 	if r.state.Slow() {

@@ -78,7 +78,7 @@ func (w *walk) tellRetry(ctx context.Context, r regions.Index) context.Context {
 // brief is an answer in short: its status and sub-status, or why there was none.
 func (a answer) brief() string {
 	switch {
-	case a.response == nil:
+	case a.outcome.fault != answered:
 		return classOf(a.err)
 	case a.outcome.sub != 0:
 		return fmt.Sprintf("%d/%d", a.outcome.status, a.outcome.sub)

@@ -8,7 +8,6 @@ import (
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
@@ -171,48 +170,6 @@ func (w *walk) remember(a answer) {
 	w.answers++
 }
 
-// apply puts the effects of a verdict where the next requests see them.
-func (w *walk) apply(a answer) {
-	account, write, v := w.endpoint.account, w.kind.write(), a.verdict
-	switch {
-	case v.mark:
-		account.mark(w.span, a, write)
-	case a.region == w.trial && v.signal == success:
-		account.clear(w.span, a.region, write)
-	}
-	if a.region == w.trial && (v.mark || v.signal == success) {
-		w.trial = regions.None
-	}
-	if v.forgetRanges {
-		account.forgetRanges(w.info.ContainerLink)
-	}
-	switch {
-	case v.action == findPrimary && !w.failover.on: // refreshes, and waits for it
-	case v.refresh:
-		w.refresh(a, refreshInterval)
-	case v.mark, w.kind == singleWriteWrite && v.signal == failure:
-		w.refresh(a, suspicionInterval)
-	}
-}
-
-// forgetRanges drops what is known of a container's ranges and reads them anew.
-func (a *account) forgetRanges(link string) {
-	a.partitions.forget(link)
-	a.loader.tasks.outdated(link)
-	a.loader.want(link, time.Now())
-}
-
-// release gives back the places of a trial and of a probe that came to no
-// verdict, and tells the breaker what is still to tell.
-func (w *walk) release() {
-	w.record()
-	w.endProbe(breaker.Abandoned, time.Now())
-	if w.trial != regions.None {
-		w.endpoint.account.release(w.trial, w.kind.write())
-		w.trial = regions.None
-	}
-}
-
 // step decides where the walk goes after an answer.
 func (w *walk) step(a answer) (regions.Index, bool) {
 	if w.request.Raw().Context().Err() != nil {
@@ -256,7 +213,7 @@ func (w *walk) goOn(a answer) (regions.Index, bool) {
 	w.replanned = true
 	ctx := w.request.Raw().Context()
 	if f := w.endpoint.account.inFlight(); f != nil {
-		f.wait(ctx, refreshWait)
+		f.waitFresh(ctx)
 	}
 	if ctx.Err() != nil {
 		return regions.None, false
