@@ -48,6 +48,8 @@ func (m *Middleware) gauges() telemetry.Gauges {
 }
 
 func (a *account) addGauges(g *telemetry.Gauges, t *regions.Topology) {
+	g.RefusedByBreaker += int(a.breaker.Dropped())
+	g.RefusedByFailover += int(a.ppaf.Dropped())
 	readable, writable := t.Readable(), t.Writable()
 	for r := range readable.All() {
 		g.OpenReads[t.Name(r)] += 0

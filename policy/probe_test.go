@@ -130,7 +130,7 @@ func TestProbeAnswers(t *testing.T) {
 				case "free":
 					require.Empty(w, w.changes.take())
 					require.Zero(w, w.together(10, readKey), "a region that only throttles is not probed by every read")
-					time.Sleep(time.Second)
+					time.Sleep(time.Second + time.Millisecond)
 					fault.Remove()
 					require.Equal(w, 1, w.together(1, readKey), "the place is free")
 					require.Equal(w, []string{"A read HealthyTentative"}, w.unwell())

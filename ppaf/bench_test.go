@@ -44,7 +44,7 @@ func BenchmarkElsewhere(b *testing.B) {
 	}
 }
 
-// A record, its key and its share of the index take at most 150 bytes.
+// A record, its key and its share of the index take at most 120 bytes.
 func TestMemory(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -59,7 +59,7 @@ func TestMemory(t *testing.T) {
 	}
 	per := float64(heap()-before) / maxRecords
 	t.Logf("%.0f bytes a record", per)
-	require.Less(t, per, 150.0)
+	require.Less(t, per, 120.0)
 	s.Apply(three(false), epoch.Add(time.Second))
 	require.True(t, s.Empty())
 	require.Less(t, float64(heap())-float64(before), 1e6, "memory is given back")

@@ -43,7 +43,7 @@
 // within 60 s the next writes start at the next candidate, and the count starts anew. Any answer that is no timeout
 // clears the count. The new start is not yet an override: that takes a confirmation, and reads go on as before. It ends with
 // a confirmation, with an answer of the region that timed out, or 5 minutes after the last timeout there. A record
-// remembers the last 16 timeouts of its partition; that is also the most that Timeouts can ask for.
+// remembers the last 11 timeouts of its partition; that is also the most that Timeouts can ask for.
 //
 // # Concurrent writes
 //

@@ -51,5 +51,5 @@ func Example() {
 
 func ExampleOptions_Validate() {
 	fmt.Println(ppaf.Options{Timeouts: 50}.Validate())
-	// Output: ppaf: Timeouts must be at most 16, got 50
+	// Output: ppaf: Timeouts must be at most 11, got 50
 }

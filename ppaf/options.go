@@ -36,7 +36,7 @@ type Options struct {
 	Mode Mode
 
 	// Timeouts is how many timeouts of a partition's writes in one region, within TimeoutWindow and without another answer
-	// between them, let the next write start elsewhere. Default 10, at most 16.
+	// between them, let the next write start elsewhere. Default 10, at most 11.
 	Timeouts int
 
 	// TimeoutWindow is how far apart the first and the last of them may be. It is measured in milliseconds. Default
@@ -48,7 +48,7 @@ const (
 	defaultTimeouts      = 10
 	defaultTimeoutWindow = time.Minute
 
-	maxTimeouts      = 16             // what a record can remember
+	maxTimeouts      = 11             // what a record can remember
 	maxTimeoutWindow = 24 * time.Hour // far below the 24 days at which a record's clock folds over
 
 	// slowFor is how long the starts of a partition avoid a region after its last timeout: as long as region marks last.

@@ -14,10 +14,10 @@ func TestValidate(t *testing.T) {
 		want    string
 	}{
 		{Options{}, ""},
-		{Options{Mode: Off, Timeouts: 16, TimeoutWindow: 24 * time.Hour}, ""},
+		{Options{Mode: Off, Timeouts: 11, TimeoutWindow: 24 * time.Hour}, ""},
 		{Options{Mode: 3}, "ppaf: Mode must be FromAccount, On or Off, got Mode(3)"},
 		{Options{Timeouts: -1}, "ppaf: Timeouts must not be negative, got -1"},
-		{Options{Timeouts: 17}, "ppaf: Timeouts must be at most 16, got 17"},
+		{Options{Timeouts: 12}, "ppaf: Timeouts must be at most 11, got 12"},
 		{Options{TimeoutWindow: -time.Second}, "ppaf: TimeoutWindow must not be negative, got -1s"},
 		{Options{TimeoutWindow: 25 * time.Hour}, "ppaf: TimeoutWindow must be at most 24h0m0s, got 25h0m0s"},
 		{Options{Mode: 9, Timeouts: -1}, "ppaf: Mode must be FromAccount, On or Off, got Mode(9)"},
@@ -38,7 +38,7 @@ func TestBadOptionsAreBroughtIntoRange(t *testing.T) {
 	assert.Equal(t, byDefault, Options{}.limits())
 	assert.Equal(t, byDefault, Options{Timeouts: -3, TimeoutWindow: -time.Hour}.limits())
 	day := int32(24 * time.Hour / time.Millisecond)
-	assert.Equal(t, limits{timeouts: 16, window: day, slow: day}, Options{Timeouts: 99, TimeoutWindow: 99 * time.Hour}.limits())
+	assert.Equal(t, limits{timeouts: 11, window: day, slow: day}, Options{Timeouts: 99, TimeoutWindow: 99 * time.Hour}.limits())
 }
 
 func TestEnabled(t *testing.T) {

@@ -3,7 +3,7 @@ package ppaf
 import "github.com/azcosmos-ha/azcosmos-ha/regions"
 
 // record is what is known of a partition that is not as it should be. It holds no pointer and is stored inline; with its key
-// it takes 112 bytes. The zero record says nothing.
+// it takes 88 bytes. The zero record says nothing.
 //
 // Times are milliseconds of the store's clock, which folds over after 49 days. Differences are taken modulo that; they
 // may be slightly negative, since another goroutine can have looked at the clock later.

@@ -179,7 +179,7 @@ func (w *twin) timedOut(k Key, r regions.Index, t Token, now time.Time) {
 	if n >= limit {
 		w.answered(k, r)
 		w.slow[k], w.slowAt[k] = r, now
-	} else if len(w.timeouts[k]) > 16 {
+	} else if len(w.timeouts[k]) > maxTimeouts {
 		w.timeouts[k] = w.timeouts[k][1:]
 	}
 }

@@ -78,6 +78,7 @@
 //	cosmos.ha.breaker.transitions                     counter    {transition}    region, access, to, cause
 //	cosmos.ha.breaker.probes                          counter    {probe}         region, access, result
 //	cosmos.ha.failover.overrides                      gauge      {partition}     region
+//	cosmos.ha.records.refused                         gauge      {record}        cosmos.ha.part (breaker, failover)
 //	cosmos.ha.failover.changes                        counter    {change}        region (the new one), result (set, moved, ...), cause
 //	cosmos.ha.region.health_changes                   counter    {change}        region, access, result (marked, cleared)
 //	cosmos.ha.topology.changes                        counter    {change}

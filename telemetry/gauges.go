@@ -14,6 +14,8 @@ type Gauges struct {
 	HedgesInFlight, HedgeLimit int
 	OpenReads, OpenWrites      map[string]int // opened partitions by region
 	Overrides                  map[string]int // partitions by the region that takes their writes
+	RefusedByBreaker           int            // records that found no place since the start
+	RefusedByFailover          int
 }
 
 // Observe lets the meter ask for the gauges whenever it collects. The returned
@@ -24,7 +26,7 @@ func (r *Recorder) Observe(read func() Gauges) (stop func()) {
 	registered, err := r.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		g.tell(o, read())
 		return nil
-	}, g.inFlight, g.limit, g.open, g.overrides)
+	}, g.inFlight, g.limit, g.open, g.overrides, g.refused)
 	if err != nil {
 		return func() {}
 	}
@@ -42,4 +44,6 @@ func (g gauges) tell(o metric.Observer, v Gauges) {
 	byRegion(g.open, v.OpenReads, AttrAccess.String(accessRead))
 	byRegion(g.open, v.OpenWrites, AttrAccess.String(accessWrite))
 	byRegion(g.overrides, v.Overrides)
+	o.ObserveInt64(g.refused, int64(v.RefusedByBreaker), metric.WithAttributes(AttrPart.String("breaker")))
+	o.ObserveInt64(g.refused, int64(v.RefusedByFailover), metric.WithAttributes(AttrPart.String("failover")))
 }

@@ -32,7 +32,7 @@ func TestPageTells(t *testing.T) {
 	body := get(sampleState(), http.MethodGet, "/").Body.String()
 	for _, text := range []string{
 		"5 things are unwell",
-		"UK South comes last for reads", "refused 1 min 12 s ago", "The next request tries it.",
+		"UK South comes last for reads", "could not be reached, 1 min 12 s ago", "The next request tries it.",
 		"North Central US is left out for 41 partitions", "the oldest for 3 min 20 s (consecutive failures)", "A probe is in flight.",
 		"range [05C12FFF.., 05C13FFF..)", "slow wins", "Next probe in 5 s, at 02:17:47.", "(9 of 44, the oldest first)",
 		"avoids North Central US, which timed out", "excluded: UK South", "7 / 64", "86 %",

@@ -27,7 +27,7 @@ type metrics struct {
 
 // gauges are the instruments that are read, not written.
 type gauges struct {
-	inFlight, limit, open, overrides metric.Int64ObservableUpDownCounter
+	inFlight, limit, open, overrides, refused metric.Int64ObservableUpDownCounter
 }
 
 func newMetrics(meter metric.Meter) *metrics {
@@ -55,6 +55,7 @@ func newMetrics(meter metric.Meter) *metrics {
 		gauges: gauges{
 			inFlight: gauge(meter, metricInFlight), limit: gauge(meter, metricLimit),
 			open: gauge(meter, metricOpen), overrides: gauge(meter, metricOverrides),
+			refused: gauge(meter, metricRefused),
 		},
 		attemptSets: newSets(maxAttemptSets, attemptKey{
 			region: other, operation: other, reason: other,

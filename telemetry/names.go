@@ -26,6 +26,7 @@ const (
 	AttrHedge             = attribute.Key(prefix + "hedge")                // string: how the race ended, a hedge.State
 	AttrHedgeWithheld     = attribute.Key(prefix + "hedge_withheld")       // string: why a hedge was not sent, a hedge.Reason
 	AttrAccess            = attribute.Key(prefix + "access")               // string: read or write
+	AttrPart              = attribute.Key("cosmos.ha.part")                // string: the part of the middleware whose records they are: breaker, failover
 	AttrFrom              = attribute.Key(prefix + "from")                 // string: a state or a region, as it was
 	AttrTo                = attribute.Key(prefix + "to")                   // string: a state or a region, as it is
 	AttrCause             = attribute.Key(prefix + "cause")                // string: of a decision
@@ -115,12 +116,13 @@ var (
 	metricTransitions = Metric{prefix + "breaker.transitions", "{transition}", "State changes of the circuit breaker."}
 	metricProbes      = Metric{prefix + "breaker.probes", "{probe}", "Probes of opened regions, by result."}
 	metricOverrides   = Metric{prefix + "failover.overrides", "{partition}", "Partitions whose writes go to another region than the account's write region."}
+	metricRefused     = Metric{prefix + "records.refused", "{record}", "Records of unwell partitions for which there was no place any more, since the start: what they would have told is not acted on."}
 	metricMoves       = Metric{prefix + "failover.changes", "{change}", "Changes of partitions' write regions."}
 	metricHealth      = Metric{prefix + "region.health_changes", "{change}", "Regions put behind the others, or back, because of their endpoint."}
 	metricTopologies  = Metric{prefix + "topology.changes", "{change}", "Topologies that differed from the one before, the first included."}
 	metricRefreshes   = Metric{prefix + "topology.refreshes", "{refresh}", "Topology refreshes of our own, by result."}
 	metricRangeReads  = Metric{prefix + "ranges.refreshes", "{refresh}", "Readings of containers' partition key ranges, by result."}
-	everyMetric       = []Metric{metricDuration, metricCharge, metricContacted, metricExtraCharge, metricAttempts, metricAttemptTime, metricFallbacks, metricStarted, metricWon, metricWithheld, metricOutcomes, metricInFlight, metricLimit, metricOpen, metricTransitions, metricProbes, metricOverrides, metricMoves, metricHealth, metricTopologies, metricRefreshes, metricRangeReads}
+	everyMetric       = []Metric{metricDuration, metricCharge, metricContacted, metricExtraCharge, metricAttempts, metricAttemptTime, metricFallbacks, metricStarted, metricWon, metricWithheld, metricOutcomes, metricInFlight, metricLimit, metricOpen, metricTransitions, metricProbes, metricOverrides, metricRefused, metricMoves, metricHealth, metricTopologies, metricRefreshes, metricRangeReads}
 	secondsBuckets    = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10}
 	chargeBuckets     = []float64{1, 5, 10, 25, 50, 100, 250, 500, 1000}
 	contactedBuckets  = []float64{1, 2, 3, 4, 6, 8}

@@ -117,7 +117,7 @@ func findings(a AccountState, now time.Time) (list []finding) {
 			if m.at != nil {
 				list = append(list, finding{
 					bad, clean(r.Name) + " comes last for " + m.what + "s",
-					"its endpoint refused " + ago(*m.at, now) + ".", trial(m.trial, now),
+					"its endpoint refused, or could not be reached, " + ago(*m.at, now) + ".", trial(m.trial, now),
 				})
 			}
 		}
