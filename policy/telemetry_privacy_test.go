@@ -130,7 +130,7 @@ func TestReport157_MetricAttributes(t *testing.T) {
 	allowed := map[attribute.Key]bool{}
 	for key := range strings.FieldsSeq(`db.system.name db.operation.name db.namespace db.collection.name db.response.status_code error.type
 		azure.cosmosdb.response.sub_status_code cosmos.ha.region cosmos.ha.reason cosmos.ha.access cosmos.ha.from cosmos.ha.to
-		cosmos.ha.cause cosmos.ha.result`) {
+		cosmos.ha.cause cosmos.ha.result cosmos.ha.part`) {
 		allowed[attribute.Key(key)] = true
 	}
 	inTold(t, setup{}, func(w *told) {
