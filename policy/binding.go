@@ -26,6 +26,7 @@ type binding struct {
 	// endpoints by URL.Host of the client endpoint, copied on each write. One
 	// is made by an account read only, so there are few.
 	endpoints atomic.Pointer[map[string]*endpoint]
+	latest    atomic.Pointer[endpoint] // the one that was made last: mostly there is no other
 	mutex     sync.Mutex      // guards the writes of endpoints, and told
 	told      map[string]bool // unknown region names that were told already
 }
@@ -46,7 +47,12 @@ func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *bi
 
 // known returns the endpoint that a request was addressed to, nil when no
 // account read has passed for it yet.
-func (b *binding) known(host string) *endpoint { return (*b.endpoints.Load())[host] }
+func (b *binding) known(host string) *endpoint {
+	if e := b.latest.Load(); e != nil && e.host == host {
+		return e
+	}
+	return (*b.endpoints.Load())[host]
+}
 
 // endpoint returns the client endpoint with this host, and makes it when it is new.
 func (b *binding) endpoint(host string) *endpoint {
@@ -65,6 +71,7 @@ func (b *binding) endpoint(host string) *endpoint {
 	e := &endpoint{binding: b, host: host, account: b.account(host)}
 	more[host] = e
 	b.endpoints.Store(&more)
+	b.latest.Store(e)
 	return e
 }
 

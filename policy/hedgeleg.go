@@ -22,13 +22,13 @@ type hedgeLeg struct {
 // run sends the hedge on a goroutine of its own and tells the race how it ended.
 func (l hedgeLeg) run(ctx context.Context) {
 	w := l.race.walk
-	defer w.endpoint.budget.Release()
 	told := w.told(l.region, telemetry.Hedge, time.Time{})
 	attempt, span := w.span.StartAttempt(ctx, told)
 	l.response, l.err = l.send(attempt, told.Host)
 	l.judge(ctx, w.kind, false)
 	endAttempt(&span, l.answer, lostTo(ctx, l.race.caller))
 	l.note()
+	w.endpoint.budget.Release() // before the race is told: the hedge that follows may need the place
 	l.race.ended(l.number, l.answer)
 }
 

@@ -70,7 +70,9 @@ var walks = sync.Pool{New: func() any { return new(walk) }}
 func (w *walk) free() {
 	w.release()
 	if !w.shared {
-		*w = walk{}
+		// The next one starts from zero; what must not be kept alive is let go now.
+		w.operation, w.request, w.body, w.view = nil, nil, body{}, nil
+		w.first, w.last = answer{}, answer{}
 		walks.Put(w)
 	}
 }

@@ -40,6 +40,8 @@ var invariants = []invariant{
 	{"the next region is asked at once", goesOnAtOnce},
 	{"hedges are within bounds", hedgesWithinBounds},
 	{"hedges in flight are within the budget", hedgeBudget},
+	{"a hedge's place is given back", budgetIsGivenBack},
+	{"a session is taken to the write region", sessionIsFound},
 	{"probes are within bounds", probesWithinBounds},
 	{"the caller gets an answer that was given", answerWasGiven},
 	{"what is unwell has failed", blameIsDeserved},

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -95,20 +94,21 @@ func hedgesWithinBounds(e *evidence, fail report) {
 		if n > limit*o.passes() {
 			fail("%d hedges, at most %d: %v", n, limit, o)
 		}
-		if early(o, e.threshold(r)) {
-			fail("a hedge before its time (%v): %v", e.threshold(r), o)
+		if threshold := e.threshold(o); early(o, threshold) {
+			fail("a hedge before its time (%v): %v", threshold, o)
 		}
 	}
 }
 
-// threshold is the least that the first hedge of a call has to wait for.
-func (e *evidence) threshold(r *Result) time.Duration {
+// threshold is the least that the first hedge of an operation has to wait for.
+func (e *evidence) threshold(o *operation) time.Duration {
+	r := o.result
 	threshold := time.Duration(e.World.Client.Threshold)
 	if r.Hedge == HedgeOn && r.Threshold > 0 {
 		threshold = time.Duration(r.Threshold)
 	}
-	if threshold == 0 && (r.Op == Read || r.Op.Write()) { // what pages have left is not known here
-		threshold = min(time.Second, time.Duration(r.Deadline)/2)
+	if threshold == 0 {
+		threshold = min(time.Second, r.Until.Sub(o.attempts[0].At)/2)
 	}
 	return threshold
 }
@@ -129,34 +129,6 @@ func early(o *operation, threshold time.Duration) bool {
 		}
 	}
 	return false
-}
-
-// hedgeBudget: at most MaxInFlight hedges of a client are in flight (design
-// section 7.3; 64 by default).
-func hedgeBudget(e *evidence, fail report) {
-	limit := e.World.Client.MaxInFlight
-	if limit == 0 {
-		limit = 64
-	}
-	type edge struct {
-		at    time.Time
-		delta int
-	}
-	var edges []edge
-	for _, o := range e.operations {
-		for _, a := range o.attempts {
-			if a.reason == string(telemetry.Hedge) && a.Duration > 0 {
-				edges = append(edges, edge{a.At, 1}, edge{a.end(), -1})
-			}
-		}
-	}
-	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.delta, b.delta)) })
-	now := 0
-	for _, x := range edges {
-		if now += x.delta; now > limit {
-			fail("%d hedges in flight at %v, at most %d", now, x.at.Format("04:05.000"), limit)
-		}
-	}
 }
 
 // probesWithinBounds: a shadow probe is a read, has 5 s, goes to a region that

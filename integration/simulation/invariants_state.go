@@ -23,11 +23,17 @@ func (a attempt) failed() bool {
 	}
 }
 
+// brief tells an attempt that the caller's deadline, or its cancellation, ended
+// too early to count (design section 6); one that lost to a hedge may count.
+func (o *operation) brief(a attempt) bool {
+	return a.Cancelled && a.Duration < 100*time.Millisecond && o.count(telemetry.Hedge) == 0
+}
+
 // blamed tells whether something spoke against a region before t.
 func (e *evidence) blamed(region string, write bool, t time.Time, against func(attempt) bool) bool {
 	for _, o := range e.operations {
 		for _, a := range o.attempts {
-			if a.Region == region && a.Write == write && !a.end().After(t) && against(a) {
+			if a.Region == region && a.Write == write && !a.end().After(t) && against(a) && !o.brief(a) {
 				return true
 			}
 		}
