@@ -44,8 +44,12 @@ func (a *account) forgetRanges(link string) {
 // release gives back the places of a trial and of a probe that came to no
 // verdict, and tells the breaker what is still to tell.
 func (w *walk) release() {
-	w.record()
-	w.endProbe(breaker.Abandoned, time.Now())
+	if w.circuit.waiting != nil {
+		w.record()
+	}
+	if w.circuit.probed != regions.None {
+		w.endProbe(breaker.Abandoned, time.Now())
+	}
 	if w.trial != regions.None {
 		w.endpoint.account.release(w.trial, w.kind.write())
 		w.trial = regions.None

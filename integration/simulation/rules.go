@@ -20,9 +20,9 @@ func (w World) base(s state) []string {
 	switch {
 	case len(list) > 0:
 		return list
-	case len(w.Client.Preferred) == 0 && w.Client.Regional == "":
+	case w.Client.Regional == "": // a preference without a region of the account is none
 		return s.regions
-	case len(w.Client.Preferred) == 0 && s.multi && slices.Contains(s.regions, w.Client.Regional):
+	case s.multi && slices.Contains(s.regions, w.Client.Regional):
 		return []string{w.Client.Regional}
 	default:
 		return []string{s.hub}

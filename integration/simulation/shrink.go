@@ -138,6 +138,9 @@ func (s *shrinker) options() bool {
 func (s *shrinker) details() bool {
 	shrunk := false
 	for i := len(s.world.Account.Regions) - 1; i > 0; i-- {
+		if s.world.Account.Regions[i] == s.world.Client.Regional {
+			continue
+		}
 		shrunk = s.try(func(w *World) { w.Account.Regions = slices.Delete(w.Account.Regions, i, i+1) }) || shrunk
 	}
 	for i, calls := range s.world.Callers {
