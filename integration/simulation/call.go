@@ -86,7 +86,7 @@ func (e *environment) call(parent context.Context, c *caller, number int, call C
 		r.Token = c.session.token(call.Key)
 	}
 	r.Opened = e.opened()
-	response, items, err := e.perform(ctx, r)
+	response, items, err := e.perform(ctx, r) //nolint:bodyclose // azcosmos has read and closed it
 	r.End = time.Now()
 	r.Opened = append(r.Opened, e.opened()...)
 	r.Answer = answerOf(response, err)

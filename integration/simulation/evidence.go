@@ -99,7 +99,7 @@ type evidence struct {
 func put(s sdktrace.ReadOnlySpan, key attribute.Key) string {
 	for _, a := range s.Attributes() {
 		if a.Key == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""
@@ -113,7 +113,7 @@ func isAttempt(s sdktrace.ReadOnlySpan) bool {
 func newEvidence(r *Run) *evidence {
 	e := &evidence{
 		Run: r, results: map[string]*Result{}, spans: map[string]sdktrace.ReadOnlySpan{},
-		of: map[string][]*operation{}, states: r.World.states(),
+		of: map[string][]*operation{}, states: r.states(),
 	}
 	slices.SortStableFunc(r.Results, func(a, b Result) int { return a.Start.Compare(b.Start) })
 	for i := range r.Results {

@@ -27,7 +27,7 @@ func (e *environment) begin(v Event) (undo func()) {
 		return func() { g.Up(v.Region) }
 	case Latency:
 		g.SetLatency(v.Region, time.Duration(v.Delay))
-		return func() { g.SetLatency(v.Region, time.Duration(e.World.Account.Latency[v.Region])) }
+		return func() { g.SetLatency(v.Region, time.Duration(e.Account.Latency[v.Region])) }
 	case Move, Elect, Split:
 		return e.beginRange(v)
 	case Exclude:

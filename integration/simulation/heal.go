@@ -25,7 +25,7 @@ func (e *environment) heal(ctx context.Context) {
 		e.gateway.MoveRange("items", id, "")
 	}
 	for _, r := range append([]string{"global"}, allRegions...) {
-		e.gateway.SetLatency(r, time.Duration(e.World.Account.Latency[r]))
+		e.gateway.SetLatency(r, time.Duration(e.Account.Latency[r]))
 		e.gateway.Down(r) // ends what hangs
 	}
 	for _, r := range append([]string{"global"}, allRegions...) {
@@ -70,7 +70,7 @@ func unwell(s telemetry.State) bool {
 
 // everyKey reads and writes every partition key once.
 func (e *environment) everyKey(ctx context.Context, c *caller) {
-	for k := range e.World.keys() {
+	for k := range e.keys() {
 		e.call(ctx, c, c.calls, Call{Op: Upsert, Key: k, Deadline: Duration(time.Minute), Hedge: HedgeOff})
 		e.call(ctx, c, c.calls, Call{Op: Read, Key: k, Deadline: Duration(time.Minute), Hedge: HedgeOff})
 	}
@@ -92,7 +92,7 @@ func (e *environment) quiet(ctx context.Context) {
 // everyRange are the ids that ranges can have had by now: splits give higher ones.
 func (e *environment) everyRange() []string {
 	list := make([]string, 0, 128)
-	for i := range max(e.World.Account.Ranges, 1) + 2*len(e.World.Events) {
+	for i := range max(e.Account.Ranges, 1) + 2*len(e.Events) {
 		list = append(list, itoa(i))
 	}
 	return list

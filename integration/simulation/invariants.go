@@ -126,7 +126,7 @@ func pastDeadlineSendsNothing(e *evidence, fail report) {
 // topology that has changed. An account that has turned single-write is known by
 // its refusals only after a while: the first calls may meet nothing else.
 func healedSucceeds(e *evidence, fail report) {
-	few := e.World.Client.MaxAttempts > 0 && len(e.states) > 1 || slices.ContainsFunc(e.World.Events, func(v Event) bool { return v.Do == Multi })
+	few := e.Client.MaxAttempts > 0 && len(e.states) > 1 || slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Multi })
 	for i := range e.Results {
 		r := &e.Results[i]
 		if few && r.Caller == healCaller {
@@ -147,14 +147,11 @@ func answerWasGiven(e *evidence, fail report) {
 		if len(e.of[r.ID]) != 1 || r.Start.IsZero() {
 			continue
 		}
-		given, good := false, false
-		for _, a := range o.attempts {
-			given = given || a.Status == r.Answer.Status && (a.Status == 0 || a.SubStatus == r.Answer.Sub)
-			good = good || a.Status != 0 && a.Status < 300
-		}
+		given := slices.ContainsFunc(o.attempts, func(a attempt) bool { return a.Status == r.Answer.Status && a.SubStatus == r.Answer.Sub })
 		if r.Answer.Status != 0 && !given {
 			fail("nobody gave this answer: %v", o)
 		}
+		good := slices.ContainsFunc(o.attempts, func(a attempt) bool { return a.Status != 0 && a.Status < 300 })
 		if good && !r.Answer.ok() {
 			fail("a good answer was lost: %v", o)
 		}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ func (e *evidence) most(t time.Time) int {
 // rounds of candidates, or 5 visits of the primary (design sections 6, 7.2, 11).
 func attemptsBounded(e *evidence, fail report) {
 	for _, o := range e.operations {
-		limit := e.World.Client.MaxAttempts
+		limit := e.Client.MaxAttempts
 		if limit == 0 {
 			limit = e.most(e.Ended) + 1
 		}
@@ -80,17 +81,11 @@ func hedgesWithinBounds(e *evidence, fail report) {
 		if n == 0 || o.result.Start.IsZero() {
 			continue
 		}
-		c, r := e.World.Client, o.result
-		forbidden := e.always(r.End, func(s state) bool { return s.noHedge != nil && *s.noHedge })
-		off := r.Hedge == HedgeOff || c.NoHedge && r.Hedge != HedgeOn
-		write := o.write() && (!c.HedgeWrites || !e.ever(r.End, func(s state) bool { return s.multi }))
-		if forbidden || off || write {
+		r := o.result
+		if !e.mayHedge(o) {
 			fail("may not be hedged: %v", o)
 		}
-		limit := c.MaxHedges
-		if limit == 0 {
-			limit = e.most(r.End) - 1
-		}
+		limit := cmp.Or(e.Client.MaxHedges, e.most(r.End)-1)
 		if n > limit*o.passes() {
 			fail("%d hedges, at most %d: %v", n, limit, o)
 		}
@@ -100,10 +95,27 @@ func hedgesWithinBounds(e *evidence, fail report) {
 	}
 }
 
+// mayHedge tells whether account, client, call and kind of operation allow hedges.
+func (e *evidence) mayHedge(o *operation) bool {
+	r, c := o.result, e.Client
+	if e.always(r.End, func(s state) bool { return s.noHedge != nil && *s.noHedge }) {
+		return false
+	}
+	if o.write() && (!c.HedgeWrites || !e.ever(r.End, func(s state) bool { return s.multi })) {
+		return false
+	}
+	return e.wantsHedges(r)
+}
+
+// wantsHedges tells whether client and call want hedges.
+func (e *evidence) wantsHedges(r *Result) bool {
+	return r.Hedge == HedgeOn || !e.Client.NoHedge && r.Hedge != HedgeOff
+}
+
 // threshold is the least that the first hedge of an operation has to wait for.
 func (e *evidence) threshold(o *operation) time.Duration {
 	r := o.result
-	threshold := time.Duration(e.World.Client.Threshold)
+	threshold := time.Duration(e.Client.Threshold)
 	if r.Hedge == HedgeOn && r.Threshold > 0 {
 		threshold = time.Duration(r.Threshold)
 	}
@@ -156,8 +168,8 @@ func probesWithinBounds(e *evidence, fail report) {
 func accountReadRate(e *evidence, fail report) {
 	var reads []time.Time
 	first := "global"
-	if e.World.Client.Regional != "" {
-		first = e.World.Client.Regional
+	if e.Client.Regional != "" {
+		first = e.Client.Regional
 	}
 	for _, entry := range e.Log {
 		if entry.Operation == "account" && entry.Region == first {

@@ -32,7 +32,7 @@ func (e *evidence) hedgesInFlight() (times []time.Time, numbers []int) {
 }
 
 // budget is how many hedges of a client may be in flight.
-func (e *evidence) budget() int { return cmp.Or(e.World.Client.MaxInFlight, 64) }
+func (e *evidence) budget() int { return cmp.Or(e.Client.MaxInFlight, 64) }
 
 // hedgeBudget: at most MaxInFlight hedges of a client are in flight (design
 // section 7.3; 64 by default).
@@ -66,21 +66,22 @@ func budgetIsGivenBack(e *evidence, fail report) {
 	}
 }
 
+// behind tells a read whose session the region has not seen yet.
+func (a attempt) behind() bool { return a.Status == 404 && a.SubStatus == 1002 && !a.Write }
+
 // sessionIsFound: a read that gets 404/1002 on a single-write account is taken to
 // the write region, which surely has what the session knows, with the header of the
 // hub (design section 6). Not judged: hedged reads, and those that have no time or
 // attempts left.
 func sessionIsFound(e *evidence, fail report) {
+	if len(e.states) > 1 || e.states[0].multi || e.Client.MaxAttempts > 0 {
+		return
+	}
+	asHub := func(a attempt) bool { return a.Header.Get("x-ms-cosmos-hub-region-processing-only") != "" }
 	for _, o := range e.operations {
-		r := o.result
-		single := e.always(e.Ended, func(s state) bool { return !s.multi }) && len(e.states) == 1
-		spent := r.Answer.Err == "deadline" || r.Answer.Err == "cancelled" || e.World.Client.MaxAttempts > 0
-		if !single || spent || r.Start.IsZero() || o.count(telemetry.Hedge) > 0 {
-			continue
-		}
+		spent := o.result.Answer.Err == "deadline" || o.result.Answer.Err == "cancelled" || o.result.Start.IsZero()
 		last := o.attempts[len(o.attempts)-1]
-		asHub := slices.ContainsFunc(o.attempts, func(a attempt) bool { return a.Header.Get("x-ms-cosmos-hub-region-processing-only") != "" })
-		if last.Status == 404 && last.SubStatus == 1002 && last.Region != e.states[0].hub && !asHub && !last.Write {
+		if last.behind() && last.Region != e.states[0].hub && !spent && o.count(telemetry.Hedge) == 0 && !slices.ContainsFunc(o.attempts, asHub) {
 			fail("%v", o)
 		}
 	}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -16,7 +17,7 @@ type trouble struct {
 // troubles are all that could hit a call in a region.
 func (e *evidence) troubles(r *Result, region string) []trouble {
 	var list []trouble
-	for _, v := range e.World.Events {
+	for _, v := range e.Events {
 		from, to := e.Live.Add(time.Duration(v.At)), e.Healed
 		if v.For > 0 {
 			to = from.Add(time.Duration(v.For))
@@ -80,14 +81,14 @@ func (t trouble) goesOn(write bool) bool {
 
 // cost is how long an attempt in a region that is in trouble may take.
 func (e *evidence) cost(region string, list []trouble) time.Duration {
-	total := time.Duration(e.World.Account.Latency[region])
+	total := time.Duration(e.Account.Latency[region])
 	for _, t := range list {
 		if t.kind == "hang" {
 			total = never
 		}
 		total = min(total+t.delay, never)
 	}
-	if limit := time.Duration(e.World.Client.AttemptTimeout); limit > 0 {
+	if limit := time.Duration(e.Client.AttemptTimeout); limit > 0 {
 		total = min(total, limit)
 	}
 	return total
@@ -124,7 +125,7 @@ func (e *evidence) candidates(r *Result, open []opening) []string {
 	excluded, steady := e.excludedBy(r)
 	s := states[len(states)-1]
 	sameMode := !slices.ContainsFunc(states, func(o state) bool { return o.multi != s.multi })
-	if !steady || !sameMode || r.Token != "" && e.World.Account.Lag != nil {
+	if !steady || !sameMode || r.Token != "" && e.Account.Lag != nil {
 		return nil
 	}
 	if r.Op.Write() && !s.multi {
@@ -146,7 +147,7 @@ func (e *evidence) writeRegion(r *Result, states []state) []string {
 	if len(states) > 1 {
 		return nil
 	}
-	for _, v := range e.World.Events {
+	for _, v := range e.Events {
 		moves := v.Do == Move || v.Do == Elect
 		if moves && !e.Live.Add(time.Duration(v.At)).After(r.End) {
 			return nil
@@ -158,37 +159,40 @@ func (e *evidence) writeRegion(r *Result, states []state) []string {
 // hadTime tells whether a region was healthy, all others only failed in ways
 // that do not end the request, and the deadline left time for all of them.
 func (e *evidence) hadTime(r *Result, region string) bool {
-	if len(e.troubles(r, region)) > 0 || e.World.Client.MaxAttempts != 0 && e.World.Client.MaxAttempts < len(allRegions) {
+	few := e.Client.MaxAttempts != 0 && e.Client.MaxAttempts < len(allRegions)
+	if few || len(e.troubles(r, region)) > 0 || e.slow(r, region) {
 		return false
 	}
-	limit := time.Duration(e.World.Client.AttemptTimeout)
-	own := time.Duration(e.World.Account.Latency[region])
-	if limit > 0 && own >= limit {
-		return false
-	}
-	walk, n := own, 0
+	own := time.Duration(e.Account.Latency[region])
+	need := own
 	for _, other := range e.others(r, region) {
 		list := e.troubles(r, other)
-		for _, t := range list {
-			if !t.goesOn(r.Op.Write()) || limit > 0 && r.Op.Write() && t.delay > 0 {
-				return false
-			}
+		ends := func(t trouble) bool { return !t.goesOn(r.Op.Write()) }
+		if slices.ContainsFunc(list, ends) || r.Op.Write() && e.slow(r, other) {
+			return false
 		}
-		walk += e.cost(other, list)
-		n++
+		need += e.cost(other, list)
 	}
-	if limit > 0 && r.Op.Write() && slices.ContainsFunc(e.others(r, region), func(o string) bool { return e.cost(o, nil) >= limit }) {
-		return false
-	}
-	need := walk
 	if h, on := e.hedged(r); on {
-		need = min(walk, h+own)
+		need = min(need, h+own)
 	}
-	pages := time.Duration(1)
 	if r.Op == Query || r.Op == CrossQuery {
-		pages = 10
+		need *= 10 // pages
 	}
-	return need*pages < time.Duration(r.Deadline)
+	return need < time.Duration(r.Deadline)
+}
+
+// slow tells whether an attempt in a region may be ended by AttemptTimeout: then it is
+// not healthy, and a write ends there.
+func (e *evidence) slow(r *Result, region string) bool {
+	limit := time.Duration(e.Client.AttemptTimeout)
+	delay := time.Duration(e.Account.Latency[region])
+	if r.Op.Write() {
+		for _, t := range e.troubles(r, region) {
+			delay += t.delay
+		}
+	}
+	return limit > 0 && delay >= limit
 }
 
 // others are the regions that the request could have come to before.
@@ -206,32 +210,26 @@ func (e *evidence) others(r *Result, region string) []string {
 }
 
 // movable tells whether partition failover may be on.
-func (e *evidence) movable() bool { return e.World.Client.Failover != 2 }
+func (e *evidence) movable() bool { return e.Client.Failover != 2 }
 
 // enough tells whether the budget has a place for every hedge of a request.
 func (e *evidence) enough() bool {
-	return len(e.World.Callers) == 1 && e.World.Client.MaxInFlight >= e.most(e.Ended)-1
+	return len(e.Callers) == 1 && e.Client.MaxInFlight >= e.most(e.Ended)-1
 }
 
 // hedged is when the last hedge of a request has been sent, if it surely is
 // hedged to every region.
 func (e *evidence) hedged(r *Result) (time.Duration, bool) {
-	c := e.World.Client
+	c := e.Client
 	forbidden := e.ever(r.End, func(s state) bool { return s.noHedge != nil && *s.noHedge })
-	on := r.Hedge == HedgeOn || !c.NoHedge && r.Hedge != HedgeOff
-	if !on || forbidden || c.MaxHedges > 0 || c.MaxInFlight > 0 && !e.enough() || len(e.World.Callers) > 8 || r.Op.Write() || r.Op == Container {
+	bounded := c.MaxHedges > 0 || c.MaxInFlight > 0 && !e.enough() || len(e.Callers) > 8
+	if forbidden || bounded || !e.wantsHedges(r) || r.Op.Write() || r.Op == Container {
 		return 0, false
 	}
-	threshold := time.Duration(c.Threshold)
-	if r.Hedge == HedgeOn && r.Threshold > 0 {
-		threshold = time.Duration(r.Threshold)
+	threshold := cmp.Or(c.Threshold, Duration(min(time.Second, time.Duration(r.Deadline)/2)))
+	if r.Hedge == HedgeOn {
+		threshold = cmp.Or(r.Threshold, threshold)
 	}
-	if threshold == 0 {
-		threshold = min(time.Second, time.Duration(r.Deadline)/2)
-	}
-	step := time.Duration(c.Step)
-	if step == 0 {
-		step = 500 * time.Millisecond
-	}
-	return threshold + step*time.Duration(len(allRegions)), true
+	step := time.Duration(cmp.Or(c.Step, Duration(500*time.Millisecond)))
+	return time.Duration(threshold) + step*time.Duration(len(allRegions)), true
 }

@@ -11,13 +11,11 @@ import (
 // failed tells an attempt that can speak against its region: the rows of design
 // section 6 that say "failure", or that mark it.
 func (a attempt) failed() bool {
-	switch {
-	case a.Status == 0:
+	switch a.Status {
+	case 0, 408, 410, 429:
 		return true
-	case a.Status == 403:
+	case 403:
 		return a.SubStatus == 3 || a.SubStatus == 1008
-	case a.Status == 408, a.Status == 410, a.Status == 429:
-		return true
 	default:
 		return a.Status >= 500 && a.Status != 501 && a.Status != 505
 	}
@@ -59,14 +57,19 @@ func blameIsDeserved(e *evidence, fail report) {
 				fail("%s has a record for nothing: %+v", p.Region, p)
 			}
 		}
-		for _, r := range a.Regions {
-			refused := func(a attempt) bool { return a.refused() || a.Status == 403 }
-			if r.UnwellReads != nil && !e.blamed(r.Name, false, e.Healed, refused) && !e.metadataRefused(r.Name) {
-				fail("%s is marked for nothing", r.Name)
-			}
-			if r.UnwellWrites != nil && !e.blamed(r.Name, true, e.Healed, refused) {
-				fail("%s is marked for writes for nothing", r.Name)
-			}
+		e.marksAreDeserved(a, fail)
+	}
+}
+
+// marksAreDeserved is the same for the marks of endpoints.
+func (e *evidence) marksAreDeserved(a telemetry.AccountState, fail report) {
+	refused := func(a attempt) bool { return a.refused() || a.Status == 403 }
+	for _, r := range a.Regions {
+		if r.UnwellReads != nil && !e.blamed(r.Name, false, e.Healed, refused) && !e.metadataRefused(r.Name) {
+			fail("%s is marked for nothing", r.Name)
+		}
+		if r.UnwellWrites != nil && !e.blamed(r.Name, true, e.Healed, refused) {
+			fail("%s is marked for writes for nothing", r.Name)
 		}
 	}
 }
@@ -88,13 +91,10 @@ func overrideIsConfirmed(e *evidence, fail report) {
 		if c.Message != failoverLine || c.Fields["change"] != "set" && c.Fields["change"] != "moved" {
 			continue
 		}
-		confirmed := false
-		for _, o := range e.operations {
-			for _, a := range o.attempts {
-				confirmed = confirmed || a.Write && a.Region == c.Fields["to"] && a.end().Equal(c.At) && a.Status != 0 && !a.failed()
-			}
+		confirms := func(a attempt) bool {
+			return a.Write && a.Region == c.Fields["to"] && a.end().Equal(c.At) && a.Status != 0 && !a.failed()
 		}
-		if !confirmed {
+		if !slices.ContainsFunc(e.operations, func(o *operation) bool { return slices.ContainsFunc(o.attempts, confirms) }) {
 			fail("%v", c.Fields)
 		}
 	}
@@ -151,8 +151,8 @@ func quietIsEmpty(e *evidence, fail report) {
 				fail("marked: %+v", r)
 			}
 		}
-		renamed := e.World.Client.Bind || e.World.uses(ReadMany, ChangeFeed) ||
-			slices.ContainsFunc(e.World.Events, func(v Event) bool { return v.Do == Split })
+		renamed := e.Client.Bind || e.uses(ReadMany, ChangeFeed) ||
+			slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Split })
 		if a.OverrideCount != 0 && !renamed {
 			fail("overrides: %+v", a.Overrides)
 		}
@@ -198,16 +198,26 @@ func telemetryTellsTheLog(e *evidence, fail report) {
 	}
 	for _, o := range e.operations {
 		for _, a := range append(slices.Clone(o.attempts), e.probesOf(o)...) {
-			s := e.spans[a.span]
-			if s == nil || !isAttempt(s) || put(s, telemetry.AttrRegion) != a.Region {
-				fail("no span of its own: %v in %v", a, o)
-			} else if want := statusOf(a); !a.Cancelled && (status(s) != want || subStatusOf(s) != a.SubStatus) {
-				fail("the span tells %s/%d: %v", status(s), subStatusOf(s), a)
+			if told := e.told(a); told != "" {
+				fail("%s: %v in %v", told, a, o)
 			}
 		}
 		if !o.toldInOrder() {
-			fail("the span tells %v: %v", stringsOf(o.span, contacted), o)
+			fail("the span tells another order: %v", o)
 		}
+	}
+}
+
+// told is what is wrong with the span of an attempt, "" for nothing.
+func (e *evidence) told(a attempt) string {
+	s := e.spans[a.span]
+	switch {
+	case s == nil || !isAttempt(s) || put(s, telemetry.AttrRegion) != a.Region:
+		return "no span of its own"
+	case !a.Cancelled && (status(s) != statusOf(a) || subStatusOf(s) != a.SubStatus):
+		return "the span tells " + status(s) + "/" + itoa(subStatusOf(s))
+	default:
+		return ""
 	}
 }
 

@@ -26,7 +26,7 @@ func (a attempt) perhapsCarriedOut() bool {
 // mayRepeat tells whether the caller has asked for it: RepeatWrites, or hedged
 // writes, on a multi-write account.
 func (e *evidence) mayRepeat(o *operation) bool {
-	c := e.World.Client
+	c := e.Client
 	return (c.RepeatWrites || c.HedgeWrites) && e.ever(o.result.End, func(s state) bool { return s.multi })
 }
 

@@ -95,7 +95,7 @@ func queryPages(ctx context.Context, c *azcosmos.ContainerClient, key azcosmos.P
 // readMany reads every item of every key.
 func (e *environment) readMany(ctx context.Context) (*http.Response, map[string]int, error) {
 	var wanted []azcosmos.ItemIdentity
-	for k := range e.World.keys() {
+	for k := range e.keys() {
 		for i := range itemsPerKey {
 			wanted = append(wanted, azcosmos.ItemIdentity{ID: itoa(i), PartitionKey: azcosmos.NewPartitionKeyString(keyName(k))})
 		}

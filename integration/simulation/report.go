@@ -17,7 +17,7 @@ func Keep(dir, name string, r *Run, violations []Violation) (string, error) {
 		return "", err
 	}
 	script := filepath.Join(dir, name+".json")
-	if err := os.WriteFile(script, r.World.Script(), 0o600); err != nil {
+	if err := os.WriteFile(script, r.Script(), 0o600); err != nil {
 		return "", err
 	}
 	return script, os.WriteFile(filepath.Join(dir, name+".log"), []byte(r.Story(violations)), 0o600)

@@ -152,6 +152,6 @@ func (e *evidence) expected(write bool) []string {
 		}
 	}
 	return regions.Applicable(account, regions.Query{
-		Write: write, Regional: e.World.Client.Regional, Preferred: e.World.Client.Preferred, Excluded: s.excluded,
+		Write: write, Regional: e.Client.Regional, Preferred: e.Client.Preferred, Excluded: s.excluded,
 	})
 }

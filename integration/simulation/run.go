@@ -115,7 +115,7 @@ func (e *environment) start(ctx context.Context) error {
 }
 
 func (e *environment) connect() error {
-	c := e.World.Client
+	c := e.Client
 	o := &azcosmos.ClientOptions{
 		ClientOptions:    azcore.ClientOptions{Transport: tap{e.gateway.Transport()}},
 		PreferredRegions: c.Preferred,
@@ -165,8 +165,8 @@ func (c Client) options(steady bool) policy.Options {
 
 // fill puts the items into the store, past the middleware.
 func (e *environment) fill(ctx context.Context) error {
-	hub := e.World.Account.Regions[0]
-	for k := range e.World.keys() {
+	hub := e.Account.Regions[0]
+	for k := range e.keys() {
 		for i := range itemsPerKey {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.gateway.RegionEndpoint(hub)+"dbs/db/colls/items/docs",
 				strings.NewReader(string(document(k, i, 0))))
@@ -192,10 +192,10 @@ func (e *environment) fill(ctx context.Context) error {
 func (e *environment) live(ctx context.Context) {
 	e.Live = time.Now()
 	var group sync.WaitGroup
-	for i := range e.World.Events {
-		group.Go(func() { e.happen(e.World.Events[i]) })
+	for i := range e.Events {
+		group.Go(func() { e.happen(e.Events[i]) })
 	}
-	for i, calls := range e.World.Callers {
+	for i, calls := range e.Callers {
 		group.Go(func() {
 			c := &caller{number: i}
 			for n, call := range calls {

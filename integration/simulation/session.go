@@ -46,13 +46,13 @@ func (s session) token(key int) string {
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(s[key])) {
 		vector := s[key][id]
-		part := id + ":-1#" + itoa(vector[""])
+		fields := []string{id + ":-1", itoa(vector[""])}
 		for _, region := range slices.Sorted(maps.Keys(vector)) {
 			if region != "" {
-				part += "#" + region + "=" + itoa(vector[region])
+				fields = append(fields, region+"="+itoa(vector[region]))
 			}
 		}
-		parts = append(parts, part)
+		parts = append(parts, strings.Join(fields, "#"))
 	}
 	return strings.Join(parts, ",")
 }

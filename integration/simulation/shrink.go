@@ -138,24 +138,28 @@ func (s *shrinker) options() bool {
 func (s *shrinker) details() bool {
 	shrunk := false
 	for i := len(s.world.Account.Regions) - 1; i > 0; i-- {
-		if s.world.Account.Regions[i] == s.world.Client.Regional {
-			continue
+		if s.world.Account.Regions[i] != s.world.Client.Regional {
+			shrunk = s.try(func(w *World) { w.Account.Regions = slices.Delete(w.Account.Regions, i, i+1) }) || shrunk
 		}
-		shrunk = s.try(func(w *World) { w.Account.Regions = slices.Delete(w.Account.Regions, i, i+1) }) || shrunk
 	}
 	for i, calls := range s.world.Callers {
 		for n, c := range calls {
 			plain := Call{Wait: c.Wait, Op: c.Op, Key: c.Key, Item: c.Item, Deadline: c.Deadline}
-			if c.Session || c.Excluded != nil || c.Hedge != "" || c.Cancel != 0 {
-				shrunk = s.try(func(w *World) { w.Callers[i][n] = plain }) || shrunk
-			}
+			shrunk = c != plain && s.try(func(w *World) { w.Callers[i][n] = plain }) || shrunk
 		}
 	}
 	for i, e := range s.world.Events {
-		if e.Rule != nil && (e.Rule.Probability != 0 || e.Rule.Hits != 0 || e.Rule.Delay != 0 || e.Rule.Key != 0) {
-			plain := Rule{Region: e.Rule.Region, Operations: e.Rule.Operations, Kind: e.Rule.Kind, Status: e.Rule.Status, Sub: e.Rule.Sub}
-			shrunk = s.try(func(w *World) { w.Events[i].Rule = &plain }) || shrunk
-		}
+		shrunk = e.Rule != nil && s.rule(i) || shrunk
 	}
 	return shrunk
+}
+
+// rule tries the rule of an event without its refinements.
+func (s *shrinker) rule(i int) bool {
+	r := *s.world.Events[i].Rule
+	if r.Probability == 0 && r.Hits == 0 && r.Delay == 0 && r.Key == 0 {
+		return false
+	}
+	r.Probability, r.Hits, r.Delay, r.Key = 0, 0, 0, 0
+	return s.try(func(w *World) { w.Events[i].Rule = &r })
 }

@@ -54,7 +54,7 @@ func told(violations []Violation) string {
 // keepSmallest keeps a failing run and its world shrunk. A world that is stuck is
 // kept as it is: each attempt would leave its goroutines behind.
 func keepSmallest(t *testing.T, r *Run, violations []Violation) {
-	name := fmt.Sprintf("seed-%d", r.World.Seed)
+	name := fmt.Sprintf("seed-%d", r.Seed)
 	path, err := Keep(*keep, name, r, violations)
 	require.NoError(t, err)
 	t.Logf("kept: %s", path)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -206,10 +207,8 @@ func (w World) keys() int {
 func (w World) uses(ops ...Op) bool {
 	for _, calls := range w.Callers {
 		for _, c := range calls {
-			for _, op := range ops {
-				if c.Op == op {
-					return true
-				}
+			if slices.Contains(ops, c.Op) {
+				return true
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func plant(dir string, m simulation.Mutation, worlds int) (verdict string, found
 	defer cancel()
 	began := time.Now()
 	c := exec.CommandContext(ctx, "go", "test", "./integration/simulation", "-run", "^TestWorlds$", "-failures", "1", "-shrink", "0",
-		"-keep", filepath.Join(dir, "kept"), "-worlds", fmt.Sprint(worlds))
+		"-keep", filepath.Join(dir, "kept"), "-worlds", strconv.Itoa(worlds))
 	c.Dir = dir
 	output, failed := c.CombinedOutput()
 	return judge(string(output), failed != nil, time.Since(began))
