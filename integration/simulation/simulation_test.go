@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	worlds  = flag.Int("worlds", 250, "how many worlds to run")
+	worlds  = flag.Int("worlds", someWorlds, "how many worlds to run")
 	seed    = flag.Uint64("seed", 1, "the seed of the first world")
 	callers = flag.Int("callers", 0, "callers in each world; 0: as the seed says")
 	most    = flag.Int("failures", 3, "after how many failing worlds to stop")
