@@ -234,7 +234,7 @@ func TestBindGone(t *testing.T) {
 			callers.Wait()
 			synctest.Wait()
 			containers, ranges := w.readings()
-			require.Equal(w, forced, [2]int{containers, ranges})
+			require.Equal(w, [2]int{containers, ranges}, forced)
 			require.Empty(w, w.unwell())
 			for range 29 {
 				time.Sleep(time.Second)
@@ -242,7 +242,7 @@ func TestBindGone(t *testing.T) {
 				synctest.Wait()
 			}
 			containers, ranges = w.readings()
-			require.Equal(w, forced, [2]int{containers, ranges}, "not more often than every 30 s")
+			require.Equal(w, [2]int{containers, ranges}, forced, "not more often than every 30 s")
 			time.Sleep(time.Second)
 			_, _ = readKey(w.Context(), w.container, w.p1)
 			synctest.Wait()
@@ -281,7 +281,7 @@ func TestBindSplit(t *testing.T) {
 			w.one(w.Context(), readKey, w.container, w.p1)
 			synctest.Wait()
 			containers, ranges := w.readings()
-			require.Equal(w, forced, [2]int{containers, ranges}, "round %d", round)
+			require.Equal(w, [2]int{containers, ranges}, forced, "round %d", round)
 
 			// The parent's records are nobody's; p1's child is sick, its sibling is not.
 			child := w.sick(A)
@@ -348,7 +348,7 @@ func TestBindSplitWhileReading(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		containers, ranges := w.readings()
-		require.Equal(w, forced, [2]int{containers, ranges}, "read again")
+		require.Equal(w, [2]int{containers, ranges}, forced, "read again")
 		w.sick(A)
 		w.times(1, readKey, w.container, w.p1)
 		found := false

@@ -27,8 +27,8 @@ type binding struct {
 	// is made by an account read only, so there are few.
 	endpoints atomic.Pointer[map[string]*endpoint]
 	latest    atomic.Pointer[endpoint] // the one that was made last: mostly there is no other
-	mutex     sync.Mutex      // guards the writes of endpoints, and told
-	told      map[string]bool // unknown region names that were told already
+	mutex     sync.Mutex               // guards the writes of endpoints, and told
+	told      map[string]bool          // unknown region names that were told already
 }
 
 func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *binding {

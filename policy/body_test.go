@@ -240,7 +240,7 @@ func onWire(t *testing.T, p gateway.Protocol, s setup) *world {
 // GET again by itself when a reused connection dies.
 func (w *world) collapsed() string {
 	var list []string
-	for _, r := range strings.Fields(w.contacted()) {
+	for r := range strings.FieldsSeq(w.contacted()) {
 		if len(list) == 0 || list[len(list)-1] != r {
 			list = append(list, r)
 		}

@@ -298,11 +298,17 @@ func always(op keyed) func(*circuitWorld) keyed { return func(*circuitWorld) key
 // The reads that name a partition in one way or another, and the writes.
 var (
 	keyedReads = []namedKeyed{
-		{"read", always(readKey)}, {"query", always(queryKey)}, {"readMany", always(readManyKey)},
+		{"read", always(readKey)},
+		{"query", always(queryKey)},
+		{"readMany", always(readManyKey)},
 		{"changeFeed", func(w *circuitWorld) keyed { return w.changeFeedKey }},
 	}
 	keyedWrites = []namedKeyed{
-		{"create", always(createKey)}, {"upsert", always(upsertKey)}, {"replace", always(replaceKey)},
-		{"patch", always(patchKey)}, {"delete", always(deleteKey)}, {"batch", always(batchKey)},
+		{"create", always(createKey)},
+		{"upsert", always(upsertKey)},
+		{"replace", always(replaceKey)},
+		{"patch", always(patchKey)},
+		{"delete", always(deleteKey)},
+		{"batch", always(batchKey)},
 	}
 )

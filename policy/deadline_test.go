@@ -226,16 +226,13 @@ func look(t *testing.T, response *http.Response, err error) seen {
 	s.Refused, s.Reset = errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET)
 	s.EOF = errors.Is(err, io.EOF)
 	_, s.Diagnostics = azcosmos.DiagnosticsFromError(err)
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		s.Op = op.Op
 	}
-	var address *url.Error
-	if errors.As(err, &address) {
+	if address, ok := errors.AsType[*url.Error](err); ok {
 		s.URL = address.URL
 	}
-	var answer *azcore.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*azcore.ResponseError](err); ok {
 		s.Status, s.ErrorCode = answer.StatusCode, answer.ErrorCode
 		s.Header = maps.Clone(answer.RawResponse.Header)
 		s.Header.Del("X-Ms-Activity-Id")

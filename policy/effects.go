@@ -9,29 +9,40 @@ import (
 
 // apply puts the effects of a verdict where the next requests see them.
 func (w *walk) apply(a answer) {
-	account, write, v := w.endpoint.account, w.kind.write(), a.verdict
-	trial := a.region == w.trial
-	// A trial that hangs or breaks off would be followed by the next request's.
-	failed := trial && (w.lost.Load() || (v.signal == failure && a.outcome.fault != answered))
-	switch {
-	case v.mark, failed:
-		account.mark(w.span, a, write)
-	case trial && v.signal == success:
-		account.clear(w.span, a.region, write)
+	w.judgeRegion(a)
+	if a.verdict.forgetRanges {
+		w.endpoint.account.forgetRanges(w.info.ContainerLink)
 	}
-	if trial && (v.mark || failed || v.signal == success) {
-		w.trial = regions.None
-	}
-	if v.forgetRanges {
-		account.forgetRanges(w.info.ContainerLink)
-	}
-	switch {
+	switch v := a.verdict; {
 	case v.action == findPrimary && !w.failover.on: // refreshes, and waits for it
 	case v.refresh:
 		w.refresh(a, refreshInterval)
 	case v.mark, w.kind == singleWriteWrite && v.signal == failure:
 		w.refresh(a, suspicionInterval)
 	}
+}
+
+// judgeRegion marks the region of an answer as unwell, or clears its mark after
+// a trial that went well. A trial that hangs or breaks off is marked as well:
+// the next request would only try the same.
+func (w *walk) judgeRegion(a answer) {
+	account, write, v := w.endpoint.account, w.kind.write(), a.verdict
+	if a.region != w.trial {
+		if v.mark {
+			account.mark(w.span, a, write)
+		}
+		return
+	}
+	unanswered := v.signal == failure && a.outcome.fault != answered
+	switch {
+	case v.mark, unanswered, w.lost.Load():
+		account.mark(w.span, a, write)
+	case v.signal == success:
+		account.clear(w.span, a.region, write)
+	default:
+		return // release gives the place back
+	}
+	w.trial = regions.None
 }
 
 // forgetRanges drops what is known of a container's ranges and reads them anew.

@@ -221,8 +221,16 @@ func TestFailoverKeys(t *testing.T) {
 		header string
 		asked  string
 	}{
-		{`["a"]`, "A B"}, {`[1.5]`, "A B"}, {`[true]`, "A B"}, {`[null]`, "A B"}, {`[{}]`, "A B"}, {`[]`, "A B"}, {`["\u00e9"]`, "A B"},
-		{`["a`, "A"}, {`[["a"]]`, "A"}, {`a`, "A"},
+		{`["a"]`, "A B"},
+		{`[1.5]`, "A B"},
+		{`[true]`, "A B"},
+		{`[null]`, "A B"},
+		{`[{}]`, "A B"},
+		{`[]`, "A B"},
+		{`["\u00e9"]`, "A B"},
+		{`["a`, "A"},
+		{`[["a"]]`, "A"},
+		{`a`, "A"},
 	}
 	for _, test := range tests {
 		t.Run(test.header, func(t *testing.T) {

@@ -150,9 +150,19 @@ func (c *chaos) upset() {
 
 func (c *chaos) fault() {
 	faults := []gateway.Rule{
-		{Status: 403, SubStatus: 3}, {Status: 403, SubStatus: 1008}, {Status: 503}, {Status: 410, SubStatus: 1022},
-		{Status: 429, SubStatus: 3092}, {Status: 408}, {Status: 504}, {Kind: gateway.Refuse}, {Kind: gateway.Reset},
-		{Kind: gateway.Lost}, {Kind: gateway.Slow, Delay: 2 * time.Second}, {Kind: gateway.Hang}, {Delay: time.Second},
+		{Status: 403, SubStatus: 3},
+		{Status: 403, SubStatus: 1008},
+		{Status: 503},
+		{Status: 410, SubStatus: 1022},
+		{Status: 429, SubStatus: 3092},
+		{Status: 408},
+		{Status: 504},
+		{Kind: gateway.Refuse},
+		{Kind: gateway.Reset},
+		{Kind: gateway.Lost},
+		{Kind: gateway.Slow, Delay: 2 * time.Second},
+		{Kind: gateway.Hang},
+		{Delay: time.Second},
 	}
 	r := faults[c.random.IntN(len(faults))]
 	r.Region, r.Hits = c.one(A, B, C, ""), 1+c.random.IntN(12)

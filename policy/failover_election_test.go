@@ -203,7 +203,7 @@ func TestElectionLearnsFromAnotherWrite(t *testing.T) {
 			assert.Equal(w, time.Second, took)
 		}
 		writers.Go(write)
-		time.Sleep(500 * time.Millisecond)
+		pass(500 * time.Millisecond)
 		writers.Go(write)
 		writers.Wait()
 		require.Equal(w, "A B C A B C A B C C", w.contacted()) // the last one at 1.5 s
@@ -229,13 +229,13 @@ func TestFailoverLateFailures(t *testing.T) {
 				for range 20 {
 					writers.Go(func() { _, _ = w.do(w.Context(), upsert) })
 				}
-				time.Sleep(500 * time.Millisecond)
+				pass(500 * time.Millisecond)
 				require.Equal(w, "200", outcomeOf(replace(w.Context(), w.container)))
 				require.Equal(w, []string{"B"}, w.overrides())
 				for _, r := range []string{B, C} {
 					w.Inject(gateway.Rule{Region: r, Operations: []string{"upsert"}, Status: 503, Hits: 20})
 				}
-				time.Sleep(600 * time.Millisecond)
+				pass(600 * time.Millisecond)
 				require.Equal(w, []string{"B"}, w.overrides(), "what is late and refused everywhere drops no override")
 				writers.Wait()
 				require.Equal(w, []string{"B"}, w.overrides())
@@ -257,8 +257,14 @@ func TestFailoverConvergesUnderFaults(t *testing.T) {
 	s.gateway.Latency = map[string]time.Duration{A: 3 * time.Millisecond, B: 5 * time.Millisecond, C: 7 * time.Millisecond}
 	inWorld(t, s, func(w *world) {
 		for _, r := range []gateway.Rule{
-			{Status: 503}, {Status: 410, SubStatus: 1022}, {Status: 429, SubStatus: 3092}, {Kind: gateway.Refuse},
-			{Kind: gateway.Lost}, {Kind: gateway.Reset}, {Status: 408}, {Kind: gateway.Slow, Delay: 50 * time.Millisecond},
+			{Status: 503},
+			{Status: 410, SubStatus: 1022},
+			{Status: 429, SubStatus: 3092},
+			{Kind: gateway.Refuse},
+			{Kind: gateway.Lost},
+			{Kind: gateway.Reset},
+			{Status: 408},
+			{Kind: gateway.Slow, Delay: 50 * time.Millisecond},
 		} {
 			r.Operations, r.Probability = []string{"create"}, 0.01
 			w.Inject(r)

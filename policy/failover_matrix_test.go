@@ -17,8 +17,12 @@ import (
 // partitionWrites are all writes of azcosmos, each of which takes effect: a
 // delete has an item to delete.
 var partitionWrites = []namedKeyed{
-	{"create", always(createKey)}, {"upsert", always(upsertKey)}, {"replace", always(replaceKey)},
-	{"patch", always(patchKey)}, {"delete", deleteMade}, {"batch", always(batchKey)},
+	{"create", always(createKey)},
+	{"upsert", always(upsertKey)},
+	{"replace", always(replaceKey)},
+	{"patch", always(patchKey)},
+	{"delete", deleteMade},
+	{"batch", always(batchKey)},
 }
 
 // deleteMade deletes one of the items that it has made for itself.
@@ -66,9 +70,13 @@ func TestFailoverMatrix(t *testing.T) {
 		name string
 		rule gateway.Rule
 	}{
-		{"403 3", gateway.Rule{Status: 403, SubStatus: 3}}, {"403 1008", gateway.Rule{Status: 403, SubStatus: 1008}},
-		{"503", gateway.Rule{Status: 503}}, {"410", gateway.Rule{Status: 410}}, {"410 1022", gateway.Rule{Status: 410, SubStatus: 1022}},
-		{"429 3092", gateway.Rule{Status: 429, SubStatus: 3092}}, {"refused", gateway.Rule{Kind: gateway.Refuse}},
+		{"403 3", gateway.Rule{Status: 403, SubStatus: 3}},
+		{"403 1008", gateway.Rule{Status: 403, SubStatus: 1008}},
+		{"503", gateway.Rule{Status: 503}},
+		{"410", gateway.Rule{Status: 410}},
+		{"410 1022", gateway.Rule{Status: 410, SubStatus: 1022}},
+		{"429 3092", gateway.Rule{Status: 429, SubStatus: 3092}},
+		{"refused", gateway.Rule{Kind: gateway.Refuse}},
 	}
 	for _, f := range faults {
 		for _, k := range knowledges {

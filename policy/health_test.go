@@ -29,7 +29,7 @@ func (w *world) concurrently(n int, c call, outcome string) {
 // sent is how many requests on items each region got.
 func (w *world) sent() map[string]int {
 	count := map[string]int{}
-	for _, r := range strings.Fields(w.data()) {
+	for r := range strings.FieldsSeq(w.data()) {
 		count[r]++
 	}
 	return count

@@ -184,7 +184,7 @@ func TestHedgeBesideLateWriters(t *testing.T) {
 		for _, version := range w.headers("X-Late") {
 			require.Empty(w, version, "hedges carry what there was before the first leg began")
 		}
-		require.Equal(w, http.Header(w.Log()[0].Header)["X-Ms-Version"], []string{"2020-11-05"})
+		require.Equal(w, []string{"2020-11-05"}, w.Log()[0].Header["X-Ms-Version"])
 		var all sync.WaitGroup
 		for range 30 {
 			all.Go(func() { w.do(w.Context(), query) })

@@ -37,7 +37,7 @@ func TestReport71_HedgeToARegionThatLags(t *testing.T) {
 			w.Inject(slow(A, time.Second))
 			w.Inject(status(B, 404, 1002))
 			w.Inject(status(C, 404, 1002))
-			w.expect(readWith(string(*r.SessionToken)), "200", "A B C", time.Second)
+			w.expect(readWith(*r.SessionToken), "200", "A B C", time.Second)
 		})
 	}
 }

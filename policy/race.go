@@ -55,7 +55,7 @@ var races = sync.Pool{New: func() any {
 func (w *walk) raced() *race {
 	given, some := hedge.FromContext(w.request.Raw().Context())
 	options := w.endpoint.options.Hedge.Merge(given, some)
-	if options.Disabled || !w.endpoint.sends || w.operation.hedged {
+	if options.Disabled || !w.endpoint.sends || w.hedged {
 		return nil
 	}
 	candidates := hedge.Candidates(w.list, w.never)
@@ -245,7 +245,7 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 	w := r.walk
 	w.tellRace(&r.state, r.won.region)
 	if len(r.legs) > 0 {
-		w.operation.hedged = true
+		w.hedged = true
 		r.countHedges()
 	}
 	if r.state.Winner() == hedge.First {

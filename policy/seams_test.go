@@ -29,7 +29,7 @@ func TestHedgedWritesLeaveAHangingRegion(t *testing.T) {
 			w.expect(upsert, "200", "A B", 100*time.Millisecond)
 		}
 		w.expect(upsert, "200", "B", 0)
-		time.Sleep(40 * time.Second)
+		pass(40 * time.Second)
 		slowOnes := 0
 		for range 10 {
 			start := time.Now()
@@ -95,7 +95,7 @@ func TestTrialThatHangs(t *testing.T) {
 		w.times(1, readKey, w.container, w.p1)
 		w.Up(A)
 		w.Inject(gateway.Rule{Region: A, Kind: gateway.Hang})
-		time.Sleep(31 * time.Second)
+		pass(31 * time.Second)
 		slow := 0
 		for range 10 {
 			for _, pk := range []string{w.p1, w.p2} {
@@ -118,7 +118,7 @@ func TestTrialThatHangsUnhedged(t *testing.T) {
 		w.times(1, readKey, w.container, w.p1)
 		w.Up(A)
 		w.Inject(gateway.Rule{Region: A, Kind: gateway.Hang})
-		time.Sleep(31 * time.Second)
+		pass(31 * time.Second)
 		failed := 0
 		for range 10 {
 			for _, pk := range []string{w.p1, w.p2} {
@@ -142,7 +142,7 @@ func TestRangesArriveLate(t *testing.T) {
 		w.open(readKey, 10)
 		w.ha.Bind(w.client)
 		w.times(1, readKey, w.container, w.p1)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		require.Equal(w, repeat("B", 5), w.times(5, readKey, w.container, w.p1))
 	})
 }
@@ -154,9 +154,9 @@ func TestEndpointWithoutPort(t *testing.T) {
 		s := setup{endpoint: endpoint, gateway: gateway.Options{Regions: []string{B}}}
 		inWorld(t, s, func(w *world) {
 			w.Inject(gateway.Rule{Region: B, Operations: []string{"account"}, Status: 500})
-			time.Sleep(6 * time.Minute)
+			pass(6 * time.Minute)
 			_, _ = w.do(w.Context(), read) // sets azcosmos's own refresh off
-			time.Sleep(time.Minute)
+			pass(time.Minute)
 			require.Len(w, w.AccountReads(), 4, "azcore's tries and nothing else")
 		})
 	}

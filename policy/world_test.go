@@ -205,3 +205,6 @@ type transportFunc func(*http.Request) (*http.Response, error)
 func (f transportFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 var _ azpolicy.Transporter = transportFunc(nil)
+
+// pass lets virtual time pass: it is called in bubbles only.
+func pass(d time.Duration) { time.Sleep(d) }

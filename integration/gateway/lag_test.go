@@ -46,7 +46,7 @@ func (r replicated) do(region, method, body, session string) (answer, token stri
 	require.NoError(r, err)
 	_, n, _ := strings.Cut(string(content), `"n":`)
 	n, _, _ = strings.Cut(n, ",")
-	return strings.TrimSpace(a.Status[:3]+"/"+a.Header.Get("x-ms-substatus")+" "+n), a.Header.Get("x-ms-session-token")
+	return strings.TrimSpace(a.Status[:3] + "/" + a.Header.Get("x-ms-substatus") + " " + n), a.Header.Get("x-ms-session-token")
 }
 
 // TestLag reads, in each region, what was written in one of them, before and after it has been replicated.

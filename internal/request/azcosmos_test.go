@@ -311,7 +311,6 @@ func TestEveryAPIIsCovered(t *testing.T) {
 			clients++
 		}
 		for method := range typ.Methods() {
-			method := method
 			name := typ.Elem().Name() + "." + method.Name
 			if whole || sends(method.Type) {
 				assert.True(t, covered[name], "%s is not covered", name)
