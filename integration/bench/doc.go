@@ -1,6 +1,6 @@
 // Command bench sets the middleware beside the alternatives, in one run, and writes what it finds as Markdown tables.
 //
-//	go -C integration/bench run . -o report.md    # some minutes
+//	go -C integration/bench run . -o report.md    # 5 to 10 minutes on 2 cores
 //	go -C integration/bench run . -quick          # under a minute; status 1 if a promise is broken
 //
 // It is a module of its own, so that what it compares with is no dependency of anybody else.
