@@ -19,7 +19,11 @@ import (
 // caller's.
 func observe(ctx context.Context, response *http.Response, err error) outcome {
 	if err == nil && response != nil {
-		return outcome{status: response.StatusCode, sub: subStatus(response.Header)}
+		o := outcome{status: response.StatusCode}
+		if o.status >= http.StatusBadRequest {
+			o.sub = subStatus(response.Header)
+		}
+		return o
 	}
 	return outcome{fault: faultOf(ctx, err)}
 }

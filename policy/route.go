@@ -17,22 +17,21 @@ var _ azpolicy.Policy = (*routePolicy)(nil)
 // Do walks the applicable regions of an operation. Whatever is not ours to
 // route, an account read or a request without an operation, passes through.
 func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
-	var o *operation
-	if !req.OperationValue(&o) {
+	w := walks.Get().(*walk)
+	defer w.free()
+	if !req.OperationValue(&w.operation) {
 		return req.Next()
 	}
-	v := o.endpoint.view()
+	v := w.endpoint.view()
 	if v == nil {
 		return req.Next()
 	}
 	if err := req.Raw().Context().Err(); err != nil {
 		return nil, err
 	}
-	w, err := newWalk(o, req, v)
-	if err != nil {
+	if err := w.begin(req, v); err != nil {
 		return nil, err
 	}
-	defer w.free()
 	if r := w.raced(); r != nil {
 		w.inRace = true
 		return r.run()

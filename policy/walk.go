@@ -62,37 +62,37 @@ type answer struct {
 	verdict  verdict
 }
 
-// walks keeps those that nothing else has seen: most are small work, and their
-// memory would be the dearest part of it.
-var walks = sync.Pool{New: func() any { return new(walk) }}
+// walks keeps those that nothing else has seen, blank: most are small work, and
+// their memory would be the dearest part of it.
+var walks = sync.Pool{New: func() any { return newWalk() }}
+
+func newWalk() *walk { return &walk{trial: regions.None, circuit: circuit{probed: regions.None}} }
 
 // free gives the walk back, unless hedges have seen it: they may outlive it.
 func (w *walk) free() {
 	w.release()
 	if !w.shared {
-		// The next one starts from zero; what must not be kept alive is let go now.
-		w.operation, w.request, w.body, w.view = nil, nil, body{}, nil
-		w.first, w.last = answer{}, answer{}
+		*w = walk{trial: regions.None, circuit: circuit{probed: regions.None}}
 		walks.Put(w)
 	}
 }
 
-func newWalk(o *operation, req *azpolicy.Request, v *regions.View) (*walk, error) {
+// begin makes the walk of a pass of its operation, and plans it.
+func (w *walk) begin(req *azpolicy.Request, v *regions.View) error {
 	b, err := bodyOf(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := walks.Get().(*walk)
-	*w = walk{operation: o, request: req, body: b, trial: regions.None, reason: telemetry.Initial}
-	w.circuit.document, w.circuit.probed = o.info.Resource == request.ResDocument, regions.None
+	w.request, w.body, w.trial, w.reason = req, b, regions.None, telemetry.Initial
+	w.circuit.document, w.circuit.probed = w.info.Resource == request.ResDocument, regions.None
 	w.began = time.Now()
 	w.plan(v, w.began)
-	w.limit = o.endpoint.options.Retry.MaxAttempts
+	w.limit = w.endpoint.options.Retry.MaxAttempts
 	if w.limit == 0 {
 		readable := v.Topology().Readable()
 		w.limit = readable.Len() + 1
 	}
-	return w, nil
+	return nil
 }
 
 // plan computes the applicable regions by the rules of package regions, and
