@@ -96,6 +96,19 @@ func TestLagAcrossSplits(t *testing.T) {
 	})
 }
 
+// TestLagOfARangeThatIsSplitMeanwhile splits a range while a read is on its way: it is still behind.
+func TestLagOfARangeThatIsSplitMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReplicated(t, false)
+		_, token := r.do("West US", http.MethodPost, `{"id":"1","pk":"a","n":1}`, "")
+		r.SetLatency("East US", 10*time.Millisecond)
+		timer := time.AfterFunc(5*time.Millisecond, func() { r.Split("items", "0") })
+		defer timer.Stop()
+		got, _ := r.do("East US", http.MethodGet, "", token)
+		require.Contains(t, got, "404/1002")
+	})
+}
+
 // TestLagOfAMovedRange reads in the region that a range was moved to, which has caught up by then.
 func TestLagOfAMovedRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -146,6 +146,9 @@ func (g *Gateway) serve(ctx context.Context, c *call, v *visit) *Answer {
 	if g.lags() {
 		g.replicas.mu.Lock() // a write and what it adds to the range's history are one step
 		defer g.replicas.mu.Unlock()
+		if c.rangeH == "" {
+			g.locate(ctx, c) // its range may have been split since it arrived
+		}
 		if a := g.behind(c); a != nil {
 			return g.finish(c, nil, a)
 		}

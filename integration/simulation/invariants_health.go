@@ -131,6 +131,9 @@ func (e *evidence) candidates(r *Result, open []opening) []string {
 	if r.Op.Write() && !s.multi {
 		return e.writeRegion(r, states)
 	}
+	if !s.multi && len(e.base(s)) == len(s.regions) && e.overridden(r.End) {
+		return nil // rules U and O: the override and the primary only
+	}
 	var list []string
 	for _, region := range e.base(s) {
 		known := !slices.ContainsFunc(states, func(o state) bool { return !slices.Contains(e.base(o), region) || !slices.Contains(o.regions, region) })
@@ -139,6 +142,13 @@ func (e *evidence) candidates(r *Result, open []opening) []string {
 		}
 	}
 	return list
+}
+
+// overridden tells whether some partition may have an override by then.
+func (e *evidence) overridden(t time.Time) bool {
+	return slices.ContainsFunc(e.Changes, func(c Change) bool {
+		return c.Message == failoverLine && c.Fields["to"] != "" && !c.At.After(t)
+	})
 }
 
 // writeRegion is the region that takes a call's write on a single-write account,
