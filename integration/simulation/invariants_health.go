@@ -131,17 +131,21 @@ func (e *evidence) candidates(r *Result, open []opening) []string {
 	if r.Op.Write() && !s.multi {
 		return e.writeRegion(r, states)
 	}
-	if !s.multi && len(e.base(s)) == len(s.regions) && e.overridden(r.End) {
+	base := e.base(s)
+	if !s.multi && len(base) == len(s.regions) && e.overridden(r.End) {
 		return nil // rules U and O: the override and the primary only
 	}
-	var list []string
-	for _, region := range e.base(s) {
-		known := !slices.ContainsFunc(states, func(o state) bool { return !slices.Contains(e.base(o), region) || !slices.Contains(o.regions, region) })
-		if known && !slices.Contains(excluded, region) && !r.opened(open, region, r.Op.Write()) {
-			list = append(list, region)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(base), func(region string) bool {
+		return !e.longKnown(region, states) || slices.Contains(excluded, region) || r.opened(open, region, r.Op.Write())
+	})
+}
+
+// longKnown tells whether a region was the account's, and among the client's, in
+// every state.
+func (e *evidence) longKnown(region string, states []state) bool {
+	return !slices.ContainsFunc(states, func(o state) bool {
+		return !slices.Contains(e.base(o), region) || !slices.Contains(o.regions, region)
+	})
 }
 
 // overridden tells whether some partition may have an override by then.

@@ -214,6 +214,8 @@ func (e *evidence) told(a attempt) string {
 	switch {
 	case s == nil || !isAttempt(s) || put(s, telemetry.AttrRegion) != a.Region:
 		return "no span of its own"
+	case status(s) == "" && e.results[a.call] != nil && e.results[a.call].Op == ReadMany:
+		return "" // azcosmos cancels its other queries at the very moment in which one fails
 	case !a.Cancelled && (status(s) != statusOf(a) || subStatusOf(s) != a.SubStatus):
 		return "the span tells " + status(s) + "/" + itoa(subStatusOf(s))
 	default:
