@@ -205,11 +205,15 @@ func TestHubIsNotRemembered(t *testing.T) {
 		w.MoveRange("items", "0", C)
 		w.Inject(behind(B))
 		w.expect(read, "200", "B A C", 0)
-		w.flag(false)
-		w.awaitRefresh()
+		refreshed := func(on bool) {
+			w.flag(on)
+			pass(6 * time.Minute)
+			_, _ = w.do(w.Context(), readContainer) // sets azcosmos's own refresh off, and finds no hub
+			synctest.Wait()
+		}
+		refreshed(false)
 		require.Empty(w, w.overrides())
-		w.flag(true)
-		w.awaitRefresh()
+		refreshed(true)
 		require.Empty(w, w.overrides())
 		w.expect(read, "200", "B A C", 0)
 		w.expect(read, "200", "B C", 0)
