@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/option"
 )
 
 // Options configures the breaker. The zero value is on, with the defaults below; zero means the default in every field and a
@@ -66,46 +68,26 @@ const (
 	defaultSlowWins      = 5
 )
 
-// OptionError says which field of Options is wrong, with which value.
-type OptionError struct {
-	Field string // the name of the field
-	Value any    // what it was
-	Rule  string // what it must be, as in "must not be negative"
-}
+// OptionError is the error of Validate. It has the Field, its Value, and the Rule that the value breaks, as in
+// "must not be negative". breaker, hedge and ppaf share the type.
+type OptionError = option.Error
 
-// Error reads "breaker: ReadFailures must not be negative, got -1".
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("breaker: %s %s, got %v", e.Field, e.Rule, e.Value)
-}
-
-// Validate returns nil or an *OptionError for the first field, in the order of the struct, that breaks a rule.
+// Validate returns nil or an *[OptionError] for the first field, in the order of the struct, that breaks a rule.
 func (o Options) Validate() error {
-	for _, f := range []struct {
-		name     string
-		value    any
-		negative bool
-	}{
-		{"ReadFailures", o.ReadFailures, o.ReadFailures < 0},
-		{"WriteFailures", o.WriteFailures, o.WriteFailures < 0},
-		{"FailureRate", o.FailureRate, o.FailureRate < 0},
-		{"MinRequests", o.MinRequests, o.MinRequests < 0},
-		{"RateWindow", o.RateWindow, o.RateWindow < 0},
-		{"ResetAfter", o.ResetAfter, o.ResetAfter < 0},
-		{"OpenFor", o.OpenFor, o.OpenFor < 0},
-		{"MaxOpenFor", o.MaxOpenFor, o.MaxOpenFor < 0},
-		{"SlowWins", o.SlowWins, o.SlowWins < 0},
-	} {
-		if f.negative {
-			return &OptionError{f.name, f.value, "must not be negative"}
-		}
-	}
-	if !(o.FailureRate <= 1) { // written so that NaN breaks it too
-		return &OptionError{"FailureRate", o.FailureRate, "must be at most 1"}
-	}
-	if o.MaxOpenFor > 0 && o.MaxOpenFor < o.OpenFor {
-		return &OptionError{"MaxOpenFor", o.MaxOpenFor, fmt.Sprintf("must not be less than OpenFor (%v)", o.OpenFor)}
-	}
-	return nil
+	return option.First("breaker",
+		option.NotNegative("ReadFailures", o.ReadFailures),
+		option.NotNegative("WriteFailures", o.WriteFailures),
+		option.NotNegative("FailureRate", o.FailureRate),
+		option.That(o.FailureRate <= 1, "FailureRate", o.FailureRate, "must be at most 1"), // as NaN is not
+		option.NotNegative("MinRequests", o.MinRequests),
+		option.NotNegative("RateWindow", o.RateWindow),
+		option.NotNegative("ResetAfter", o.ResetAfter),
+		option.NotNegative("OpenFor", o.OpenFor),
+		option.NotNegative("MaxOpenFor", o.MaxOpenFor),
+		option.That(o.MaxOpenFor <= 0 || o.MaxOpenFor >= o.OpenFor,
+			"MaxOpenFor", o.MaxOpenFor, fmt.Sprintf("must not be less than OpenFor (%v)", o.OpenFor)),
+		option.NotNegative("SlowWins", o.SlowWins),
+	)
 }
 
 // Rules are Options with every default filled in: what Record decides by. Make them with Options.Rules.

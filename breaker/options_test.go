@@ -37,6 +37,8 @@ func TestOptionsValidate(t *testing.T) {
 			"breaker: MaxOpenFor must not be less than OpenFor (1m0s), got 1s",
 		},
 		{Options{SlowWins: -1, ReadFailures: -1}, "breaker: ReadFailures must not be negative, got -1"},
+		{Options{FailureRate: 2, OpenFor: -1, SlowWins: -1}, "breaker: FailureRate must be at most 1, got 2"},
+		{Options{OpenFor: time.Minute, MaxOpenFor: time.Hour, SlowWins: -1}, "breaker: SlowWins must not be negative, got -1"},
 	} {
 		err := c.o.Validate()
 		if c.want == "" {

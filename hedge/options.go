@@ -2,9 +2,10 @@ package hedge
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/option"
 )
 
 // Options says whether and when requests are hedged. The zero value is on for reads, with the defaults below. In every
@@ -42,35 +43,18 @@ const (
 	defaultMaxInFlight = 64
 )
 
-// OptionError says which field of Options is wrong, with which value.
-type OptionError struct {
-	Field string // the name of the field
-	Value any    // what it was
-	Rule  string // what it must be, as in "must not be negative"
-}
+// OptionError is the error of Validate. It has the Field, its Value, and the Rule that the value breaks, as in
+// "must not be negative". breaker, hedge and ppaf share the type.
+type OptionError = option.Error
 
-// Error reads "hedge: Step must not be negative, got -1s".
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("hedge: %s %s, got %v", e.Field, e.Rule, e.Value)
-}
-
-// Validate returns nil or an *OptionError for the first field, in the order of the struct, that breaks a rule.
+// Validate returns nil or an *[OptionError] for the first field, in the order of the struct, that breaks a rule.
 func (o Options) Validate() error {
-	for _, f := range []struct {
-		name     string
-		value    any
-		negative bool
-	}{
-		{"Threshold", o.Threshold, o.Threshold < 0},
-		{"Step", o.Step, o.Step < 0},
-		{"MaxHedges", o.MaxHedges, o.MaxHedges < 0},
-		{"MaxInFlight", o.MaxInFlight, o.MaxInFlight < 0},
-	} {
-		if f.negative {
-			return &OptionError{f.name, f.value, "must not be negative"}
-		}
-	}
-	return nil
+	return option.First("hedge",
+		option.NotNegative("Threshold", o.Threshold),
+		option.NotNegative("Step", o.Step),
+		option.NotNegative("MaxHedges", o.MaxHedges),
+		option.NotNegative("MaxInFlight", o.MaxInFlight),
+	)
 }
 
 // Merge returns the effective options of one request: client are the client's, request those of [FromContext], and given

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
+	"github.com/azcosmos-ha/azcosmos-ha/internal/option"
 	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
@@ -89,60 +89,43 @@ type OptionError struct {
 
 // Error names the field, the value and the rule.
 func (e *OptionError) Error() string {
-	value := fmt.Sprint(e.Value)
-	if text, ok := e.Value.(string); ok {
-		value = strconv.Quote(text)
-	}
-	return fmt.Sprintf("azcosmos-ha: policy.Options.%s %s, got %s", e.Field, e.Reason, value)
+	return (&option.Error{Of: "azcosmos-ha", Field: "policy.Options." + e.Field, Value: e.Value, Rule: e.Reason}).Error()
 }
 
 // validate returns the first rule that the options break.
 func (o Options) validate() error {
-	if err := validateNames("PreferredRegions", o.PreferredRegions); err != nil {
-		return err
-	}
-	if err := validateNames("ExcludedRegions", o.ExcludedRegions); err != nil {
-		return err
-	}
-	if o.Retry.MaxAttempts < 0 {
-		return &OptionError{"Retry.MaxAttempts", o.Retry.MaxAttempts, "must not be negative"}
-	}
-	if o.Retry.AttemptTimeout < 0 {
-		return &OptionError{"Retry.AttemptTimeout", o.Retry.AttemptTimeout, "must not be negative"}
-	}
-	if err := o.Breaker.Validate(); err != nil {
-		return optionError("Breaker.", err)
-	}
-	if err := o.Failover.Validate(); err != nil {
-		return optionError("Failover.", err)
-	}
-	if err := o.Hedge.Validate(); err != nil {
-		return optionError("Hedge.", err)
+	for _, part := range []struct {
+		prefix string
+		err    error
+	}{
+		{"", option.First("", validNames("PreferredRegions", o.PreferredRegions), validNames("ExcludedRegions", o.ExcludedRegions))},
+		{"Retry.", o.Retry.validate()},
+		{"Breaker.", o.Breaker.Validate()},
+		{"Failover.", o.Failover.Validate()},
+		{"Hedge.", o.Hedge.Validate()},
+	} {
+		var broken *option.Error
+		switch {
+		case errors.As(part.err, &broken):
+			return &OptionError{part.prefix + broken.Field, broken.Value, broken.Rule}
+		case part.err != nil:
+			return part.err
+		}
 	}
 	return nil
 }
 
-// optionError puts the error of a part's options in the words of ours.
-func optionError(prefix string, err error) error {
-	var ofBreaker *breaker.OptionError
-	var ofFailover *ppaf.OptionError
-	var ofHedge *hedge.OptionError
-	switch {
-	case errors.As(err, &ofBreaker):
-		return &OptionError{prefix + ofBreaker.Field, ofBreaker.Value, ofBreaker.Rule}
-	case errors.As(err, &ofFailover):
-		return &OptionError{prefix + ofFailover.Field, ofFailover.Value, ofFailover.Rule}
-	case errors.As(err, &ofHedge):
-		return &OptionError{prefix + ofHedge.Field, ofHedge.Value, ofHedge.Rule}
-	default:
-		return err
-	}
+func (o RetryOptions) validate() error {
+	return option.First("",
+		option.NotNegative("MaxAttempts", o.MaxAttempts),
+		option.NotNegative("AttemptTimeout", o.AttemptTimeout),
+	)
 }
 
-func validateNames(field string, names []string) error {
+func validNames(field string, names []string) option.Check {
 	blank := func(name string) bool { return regions.Normalize(name) == "" }
 	if i := slices.IndexFunc(names, blank); i >= 0 {
-		return &OptionError{fmt.Sprintf("%s[%d]", field, i), names[i], "must be the name of a region"}
+		return option.That(false, fmt.Sprintf("%s[%d]", field, i), names[i], "must be the name of a region")
 	}
-	return nil
+	return option.Check{}
 }

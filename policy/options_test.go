@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/azcosmos-ha/azcosmos-ha/policy"
+	"github.com/azcosmos-ha/azcosmos-ha/ppaf"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
@@ -35,6 +37,12 @@ func TestBadOptions(t *testing.T) {
 		{policy.Options{Retry: policy.RetryOptions{AttemptTimeout: -time.Second}}, "Retry.AttemptTimeout", "-1s"},
 		{policy.Options{Breaker: breaker.Options{ReadFailures: -3}}, "Breaker.ReadFailures", "-3"},
 		{policy.Options{Breaker: breaker.Options{OpenFor: -time.Minute}}, "Breaker.OpenFor", "-1m0s"},
+		{policy.Options{Failover: ppaf.Options{Timeouts: 12}}, "Failover.Timeouts", "12"},
+		{policy.Options{Hedge: hedge.Options{Step: -time.Second}}, "Hedge.Step", "-1s"},
+		{ // in the order of the struct
+			policy.Options{Breaker: breaker.Options{SlowWins: -1}, Hedge: hedge.Options{Step: -1}, Failover: ppaf.Options{Mode: 3}},
+			"Breaker.SlowWins", "-1",
+		},
 		{ // the first one only
 			policy.Options{PreferredRegions: []string{""}, ExcludedRegions: []string{""}, Retry: policy.RetryOptions{MaxAttempts: -1}},
 			"PreferredRegions[0]", `""`,

@@ -3,6 +3,8 @@ package ppaf
 import (
 	"fmt"
 	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/option"
 )
 
 // Mode says who decides whether per-partition automatic failover is on.
@@ -55,34 +57,20 @@ const (
 	slowFor = 5 * time.Minute
 )
 
-// OptionError says which field of [Options] is wrong, with which value.
-type OptionError struct {
-	Field string // the name of the field
-	Value any    // what it was
-	Rule  string // what it must be, as in "must not be negative"
-}
-
-// Error reads "ppaf: Timeouts must not be negative, got -1".
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("ppaf: %s %s, got %v", e.Field, e.Rule, e.Value)
-}
+// OptionError is the error of Validate. It has the Field, its Value, and the Rule that the value breaks, as in
+// "must not be negative". breaker, hedge and ppaf share the type.
+type OptionError = option.Error
 
 // Validate returns nil or an *[OptionError] for the first field, in the order of the struct, that breaks a rule.
 func (o Options) Validate() error {
-	switch {
-	case o.Mode > Off:
-		return &OptionError{"Mode", o.Mode, "must be FromAccount, On or Off"}
-	case o.Timeouts < 0:
-		return &OptionError{"Timeouts", o.Timeouts, "must not be negative"}
-	case o.Timeouts > maxTimeouts:
-		return &OptionError{"Timeouts", o.Timeouts, fmt.Sprintf("must be at most %d", maxTimeouts)}
-	case o.TimeoutWindow < 0:
-		return &OptionError{"TimeoutWindow", o.TimeoutWindow, "must not be negative"}
-	case o.TimeoutWindow > maxTimeoutWindow:
-		return &OptionError{"TimeoutWindow", o.TimeoutWindow, fmt.Sprintf("must be at most %v", maxTimeoutWindow)}
-	default:
-		return nil
-	}
+	return option.First("ppaf",
+		option.That(o.Mode <= Off, "Mode", o.Mode, "must be FromAccount, On or Off"),
+		option.NotNegative("Timeouts", o.Timeouts),
+		option.That(o.Timeouts <= maxTimeouts, "Timeouts", o.Timeouts, fmt.Sprintf("must be at most %d", maxTimeouts)),
+		option.NotNegative("TimeoutWindow", o.TimeoutWindow),
+		option.That(o.TimeoutWindow <= maxTimeoutWindow,
+			"TimeoutWindow", o.TimeoutWindow, fmt.Sprintf("must be at most %v", maxTimeoutWindow)),
+	)
 }
 
 // Enabled reports whether failover is on for an account with this flag; nil is an account that never had one. That an answer
