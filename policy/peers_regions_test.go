@@ -83,7 +83,7 @@ func TestPeersJavaRegions(t *testing.T) {
 func namesOf(letters string) []string {
 	names := map[string]string{"A": A, "B": B, "C": C, "D": D}
 	var list []string
-	for _, letter := range strings.FieldsSeq(letters) {
+	for letter := range strings.FieldsSeq(letters) {
 		list = append(list, names[letter])
 	}
 	return list
