@@ -72,7 +72,7 @@ type caller struct {
 
 // call makes a call and keeps how it ended.
 func (e *environment) call(parent context.Context, c *caller, number int, call Call) {
-	r := Result{Call: call, Caller: c.number, ID: itoa(c.number) + "." + itoa(number), Start: time.Now()}
+	r := Result{Call: call, Caller: c.number, ID: itoa(c.number) + "." + itoa(number), Start: e.now()}
 	c.calls++
 	r.N = int(values.Add(1))
 	r.Until = r.Start.Add(time.Duration(call.Deadline))
@@ -97,6 +97,13 @@ func (e *environment) call(parent context.Context, c *caller, number int, call C
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	e.Results = append(e.Results, r)
+}
+
+// now is the time between two events.
+func (e *environment) now() time.Time {
+	e.clock.RLock()
+	defer e.clock.RUnlock()
+	return time.Now()
 }
 
 // opened are the regions that the breaker has opened for some partition.

@@ -66,12 +66,18 @@ func (o *operation) passes() int {
 // count is how many attempts were made for one of the reasons.
 func (o *operation) count(reasons ...telemetry.Reason) int {
 	n := 0
-	for _, a := range o.attempts {
-		if slices.Contains(reasons, telemetry.Reason(a.reason)) {
+	for i, a := range o.attempts {
+		if slices.Contains(reasons, telemetry.Reason(a.reason)) && !o.resent(i) {
 			n++
 		}
 	}
 	return n
+}
+
+// resent tells an attempt that net/http sent once more by itself, as it does with
+// reads on connections that turn out to be broken.
+func (o *operation) resent(i int) bool {
+	return slices.ContainsFunc(o.attempts[:i], func(a attempt) bool { return a.span == o.attempts[i].span })
 }
 
 // String is the operation's attempts, a line each.

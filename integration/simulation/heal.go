@@ -19,18 +19,7 @@ const (
 // heal ends every fault, and calls until the middleware has let every region
 // back: the rate at which it does is its own, the calls only give it occasion.
 func (e *environment) heal(ctx context.Context) {
-	e.gateway.RemoveAll()
-	e.gateway.MoveRange("items", "", "")
-	for _, id := range append(e.gateway.Ranges("items"), e.everyRange()...) {
-		e.gateway.MoveRange("items", id, "")
-	}
-	for _, r := range append([]string{"global"}, allRegions...) {
-		e.gateway.SetLatency(r, time.Duration(e.Account.Latency[r]))
-		e.gateway.Down(r) // ends what hangs
-	}
-	for _, r := range append([]string{"global"}, allRegions...) {
-		e.gateway.Up(r)
-	}
+	e.mend()
 	synctest.Wait()
 	e.Healed = time.Now()
 	e.AtHeal = e.ha.State()
@@ -44,6 +33,22 @@ func (e *environment) heal(ctx context.Context) {
 		time.Sleep(15 * time.Second)
 	}
 	e.everyKey(ctx, c)
+}
+
+// mend ends every fault, and what hangs.
+func (e *environment) mend() {
+	e.gateway.RemoveAll()
+	e.gateway.MoveRange("items", "", "")
+	for _, id := range append(e.gateway.Ranges("items"), e.everyRange()...) {
+		e.gateway.MoveRange("items", id, "")
+	}
+	for _, r := range append([]string{"global"}, allRegions...) {
+		e.gateway.SetLatency(r, time.Duration(e.Account.Latency[r]))
+		e.gateway.Down(r) // ends what hangs
+	}
+	for _, r := range append([]string{"global"}, allRegions...) {
+		e.gateway.Up(r)
+	}
 }
 
 // recoveryRounds are enough for the longest opening there is, 20 minutes and a

@@ -43,7 +43,10 @@ func attemptsBounded(e *evidence, fail report) {
 func regionsOnce(e *evidence, fail report) {
 	for _, o := range e.operations {
 		seen := map[string]int{}
-		for _, a := range o.attempts {
+		for i, a := range o.attempts {
+			if o.resent(i) {
+				continue
+			}
 			switch telemetry.Reason(a.reason) {
 			case telemetry.Initial, telemetry.NextRegion, telemetry.Hedge:
 				if seen[a.Region]++; seen[a.Region] > o.passes() {
@@ -66,7 +69,7 @@ func goesOnAtOnce(e *evidence, fail report) {
 		}
 		for i, a := range o.attempts[1:] {
 			before := o.attempts[i]
-			if wait := a.At.Sub(before.end()); wait != 0 && !before.raw() && before.SubStatus != 1008 {
+			if wait := a.At.Sub(before.end()); wait.Abs() > e.Slack && !before.raw() && before.SubStatus != 1008 {
 				fail("waited %v before attempt %d: %v", wait, i+2, o)
 			}
 		}
@@ -89,7 +92,7 @@ func hedgesWithinBounds(e *evidence, fail report) {
 		if n > limit*o.passes() {
 			fail("%d hedges, at most %d: %v", n, limit, o)
 		}
-		if threshold := e.threshold(o); early(o, threshold) {
+		if threshold := e.threshold(o); e.Slack == 0 && early(o, threshold) {
 			fail("a hedge before its time (%v): %v", threshold, o)
 		}
 	}
@@ -152,9 +155,9 @@ func probesWithinBounds(e *evidence, fail report) {
 		switch {
 		case a.Write:
 			fail("a write is probed: %v", a)
-		case a.Duration > 5*time.Second:
+		case a.Duration > 5*time.Second+e.Slack:
 			fail("it took %v: %v", a.Duration, a)
-		case a.Key != "" && a.At.Before(last[key]):
+		case a.Key != "" && a.At.Before(last[key].Add(-e.Slack)):
 			fail("another one is in flight: %v", a)
 		case e.results[a.call] != nil && !e.results[a.call].opened(open, a.Region, false):
 			fail("the region is not opened: %v", a)

@@ -22,11 +22,13 @@ func (e *evidence) troubles(r *Result, region string) []trouble {
 		if v.For > 0 {
 			to = from.Add(time.Duration(v.For))
 		}
-		if from.After(r.End) || to.Before(r.Start) {
+		if from.After(r.End) || to.Add(e.Slack/4).Before(r.Start) { // connections get to know a little later
 			continue
 		}
-		during := from.After(r.Start)
+		during := from.After(r.Start) || e.Slack > 0 && to.Before(r.End)
 		switch {
+		case e.Shared && v.Do == Fault && v.Rule.breaks(region):
+			list = append(list, trouble{kind: "reset", during: during})
 		case v.Do == Down && v.Region == region:
 			list = append(list, trouble{kind: "down", during: during})
 		case v.Do == Latency && v.Region == region:
@@ -36,6 +38,12 @@ func (e *evidence) troubles(r *Result, region string) []trouble {
 		}
 	}
 	return list
+}
+
+// breaks tells whether a rule breaks connections to a region, whatever the
+// request was.
+func (r *Rule) breaks(region string) bool {
+	return (r.Region == "" || r.Region == region) && slices.Contains([]string{"reset", "close", "lost"}, r.Kind)
 }
 
 // hits tells whether a rule is about a call in a region.
@@ -151,7 +159,7 @@ func (e *evidence) longKnown(region string, states []state) bool {
 // overridden tells whether some partition may have an override by then.
 func (e *evidence) overridden(t time.Time) bool {
 	return slices.ContainsFunc(e.Changes, func(c Change) bool {
-		return c.Message == failoverLine && c.Fields["to"] != "" && !c.At.After(t)
+		return c.Message == failoverLine && c.Fields["to"] != "" && !c.At.After(t.Add(e.Slack))
 	})
 }
 
@@ -193,7 +201,7 @@ func (e *evidence) hadTime(r *Result, region string) bool {
 	if r.Op == Query || r.Op == CrossQuery {
 		need *= 10 // pages
 	}
-	return need < time.Duration(r.Deadline)
+	return need+e.Slack < time.Duration(r.Deadline)
 }
 
 // slow tells whether an attempt in a region may be ended by AttemptTimeout: then it is
@@ -206,7 +214,7 @@ func (e *evidence) slow(r *Result, region string) bool {
 			delay += t.delay
 		}
 	}
-	return limit > 0 && delay >= limit
+	return limit > 0 && delay+e.Slack >= limit
 }
 
 // others are the regions that the request could have come to before.

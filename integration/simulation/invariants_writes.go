@@ -69,6 +69,33 @@ func acknowledgedIsStored(e *evidence, fail report) {
 	}
 }
 
+// storedIsLast: in the end the store holds, of every item, what the last write
+// that took effect has written: nothing that was written got lost.
+func storedIsLast(e *evidence, fail report) {
+	if e.Stored == nil {
+		return
+	}
+	values, last := e.values(), map[string]gateway.Execution{}
+	for _, x := range e.Writes {
+		last[itemOf(x)] = x
+	}
+	for name, x := range last {
+		n, found := e.Stored[name]
+		if deleted := strings.HasSuffix(x.Operation, "delete"); found == deleted || found && n != values[x.Activity] {
+			fail("%s is %d (there: %t) after %s of %d", name, n, found, x.Operation, values[x.Activity])
+		}
+	}
+}
+
+// values are what the writes wrote, by activity id.
+func (e *evidence) values() map[string]int {
+	list := map[string]int{}
+	for _, o := range e.operations {
+		list[o.activity] = o.result.N
+	}
+	return list
+}
+
 // sessionTokenKept: the session token of a request is never changed or dropped
 // (design section 6).
 func sessionTokenKept(e *evidence, fail report) {
@@ -101,10 +128,7 @@ type history struct {
 
 func (e *evidence) history() history {
 	h := history{map[string]map[int]int{}, map[string]map[int]int{}, map[string]int{}}
-	values := map[string]int{}
-	for _, o := range e.operations {
-		values[o.activity] = o.result.N
-	}
+	values := e.values()
 	for i, x := range e.Writes {
 		name := itemOf(x)
 		if h.first[name] == nil {

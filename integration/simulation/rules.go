@@ -64,6 +64,9 @@ func (e *evidence) openings() []opening {
 			open[key] = len(list)
 		}
 	}
+	for i := range list { // the line is written a moment after the change
+		list[i].from, list[i].to = list[i].from.Add(-e.Slack), list[i].to.Add(e.Slack)
+	}
 	return list
 }
 

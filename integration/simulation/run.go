@@ -1,18 +1,19 @@
 package simulation
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -36,15 +37,27 @@ type Run struct {
 	Changes []Change
 	Double  []gateway.Execution // writes that took effect twice
 	Writes  []gateway.Execution // that took effect
+	Stored  map[string]int      // the values in the store in the end, by "key/id"; nil: nobody has looked
 
 	AtHeal, AtEnd  telemetry.State // when the events were over, and after a quiet hour
 	RangesAtTheEnd []string
 	Stuck          string // why the run did not come to its end; "" if it did
+
+	// Slack is what real time may add to every duration, see [Stage]; 0 in a
+	// bubble, where times are exact and every invariant is judged.
+	Slack time.Duration
+	// Shared tells that requests share connections, as HTTP/2's do: what breaks
+	// one breaks the others of its region.
+	Shared bool
 }
 
 // environment is a world while it runs.
 type environment struct {
 	*Run
+	database  string
+	key       string // of the account
+	endpoint  func(region string) string // "": the global one
+	transport azpolicy.Transporter
 	gateway   *gateway.Gateway
 	store     *gateway.Store
 	ha        *policy.Middleware
@@ -53,6 +66,9 @@ type environment struct {
 	spans     *tracetest.SpanRecorder
 	changes   changeLog
 
+	// clock is held while an event begins in real time: a call starts before
+	// the event, or after it, and the record says which.
+	clock               sync.RWMutex
 	mutex               sync.Mutex // guards what follows, and Results
 	failover, noHedging *bool      // the account's flags as they are now
 }
@@ -95,6 +111,20 @@ func (e *environment) start(ctx context.Context) error {
 	if err := e.fill(ctx); err != nil {
 		return err
 	}
+	time.Sleep(time.Minute) // what was written is everywhere
+	e.database, e.key, e.transport = "db", gateway.EmulatorKey, e.gateway.Transport()
+	e.endpoint = func(region string) string {
+		if region == "" {
+			return e.gateway.Endpoint()
+		}
+		return e.gateway.RegionEndpoint(region)
+	}
+	return e.open(ctx)
+}
+
+// open makes the client, and sends the first read.
+func (e *environment) open(ctx context.Context) error {
+	w := e.World
 	e.gateway.ResetLog()
 	e.spans = tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(e.spans), sdktrace.WithSampler(sdktrace.AlwaysSample()))
@@ -117,25 +147,21 @@ func (e *environment) start(ctx context.Context) error {
 func (e *environment) connect() error {
 	c := e.Client
 	o := &azcosmos.ClientOptions{
-		ClientOptions:    azcore.ClientOptions{Transport: tap{e.gateway.Transport()}},
+		ClientOptions:    azcore.ClientOptions{Transport: tap{e.transport}},
 		PreferredRegions: c.Preferred,
 	}
 	e.ha.Apply(o)
-	endpoint := e.gateway.Endpoint()
-	if c.Regional != "" {
-		endpoint = e.gateway.RegionEndpoint(c.Regional)
-	}
-	credential, err := azcosmos.NewKeyCredential(gateway.EmulatorKey)
+	credential, err := azcosmos.NewKeyCredential(e.key)
 	if err != nil {
 		return err
 	}
-	if e.client, err = azcosmos.NewClientWithKey(endpoint, credential, o); err != nil {
+	if e.client, err = azcosmos.NewClientWithKey(e.endpoint(c.Regional), credential, o); err != nil {
 		return err
 	}
 	if c.Bind {
 		e.ha.Bind(e.client)
 	}
-	e.container, err = e.client.NewContainer("db", "items")
+	e.container, err = e.client.NewContainer(e.database, "items")
 	return err
 }
 
@@ -144,7 +170,8 @@ func (e *environment) connect() error {
 func (c Client) options(steady bool) policy.Options {
 	b := breaker.Options{
 		Disabled: c.NoBreaker, ReadFailures: c.ReadFailures, WriteFailures: c.WriteFailures,
-		SlowWins: c.SlowWins, OpenFor: time.Duration(c.OpenFor),
+		SlowWins: c.SlowWins, OpenFor: time.Duration(c.OpenFor), MaxOpenFor: time.Duration(c.MaxOpenFor),
+		ResetAfter: time.Duration(c.ResetAfter), RateWindow: time.Duration(c.RateWindow),
 	}
 	if steady {
 		b = b.WithoutJitter()
@@ -166,24 +193,21 @@ func (c Client) options(steady bool) policy.Options {
 // fill puts the items into the store, past the middleware.
 func (e *environment) fill(ctx context.Context) error {
 	hub := e.Account.Regions[0]
-	for k := range e.keys() {
-		for i := range itemsPerKey {
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.gateway.RegionEndpoint(hub)+"dbs/db/colls/items/docs",
-				strings.NewReader(string(document(k, i, 0))))
-			if err != nil {
-				return err
-			}
-			r.Header.Set("x-ms-documentdb-is-upsert", "true")
-			r.Header.Set("x-ms-documentdb-partitionkey", keyHeader(k))
-			answer, err := e.gateway.RoundTripper().RoundTrip(r)
-			if err != nil {
-				return err
-			}
-			_, _ = io.Copy(io.Discard, answer.Body)
-			_ = answer.Body.Close()
+	for _, item := range e.Items() {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.gateway.RegionEndpoint(hub)+"dbs/db/colls/items/docs",
+			bytes.NewReader(item.Body))
+		if err != nil {
+			return err
 		}
+		r.Header.Set("x-ms-documentdb-is-upsert", "true")
+		r.Header.Set("x-ms-documentdb-partitionkey", `["`+item.Key+`"]`)
+		answer, err := e.gateway.RoundTripper().RoundTrip(r)
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
 	}
-	time.Sleep(time.Minute) // what was written is everywhere
 	return nil
 }
 
@@ -212,9 +236,15 @@ func (e *environment) stop() {
 	e.ha.Close()
 	e.client.Close()
 	synctest.Wait()
+	e.collect()
+	r := e.Run
+	r.Double, r.Writes = e.store.Repeated(), e.store.Executions("items", "")
+}
+
+// collect takes the evidence of everybody but the store.
+func (e *environment) collect() {
 	r := e.Run
 	r.Ended = time.Now()
 	r.Log, r.Spans, r.Changes = e.gateway.Log(), e.spans.Ended(), e.changes.all()
-	r.Double, r.Writes = e.store.Repeated(), e.store.Executions("items", "")
 	r.RangesAtTheEnd = e.gateway.Ranges("items")
 }

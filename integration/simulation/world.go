@@ -48,6 +48,9 @@ type Client struct {
 	WriteFailures int      `json:"writeFailures,omitempty"`
 	SlowWins      int      `json:"slowWins,omitempty"`
 	OpenFor       Duration `json:"openFor,omitempty"`
+	MaxOpenFor    Duration `json:"maxOpenFor,omitempty"`
+	ResetAfter    Duration `json:"resetAfter,omitempty"`
+	RateWindow    Duration `json:"rateWindow,omitempty"`
 
 	Failover int `json:"failover,omitempty"` // a ppaf.Mode
 	Timeouts int `json:"timeouts,omitempty"`

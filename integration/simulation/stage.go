@@ -1,0 +1,152 @@
+package simulation
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// Sockets is what a [Stage] gets from its driver.
+type Sockets struct {
+	// Gateway is the account, with the World's regions. Its log is the Stage's.
+	Gateway *gateway.Gateway
+	// Database has a container "items" with the partition key /pk.
+	Database string
+	// Key is the account's.
+	Key string
+	// Endpoint is a region's endpoint, and the global one's for "".
+	Endpoint func(region string) string
+	// Transport sends the requests.
+	Transport azpolicy.Transporter
+	// Slack is what real time may add to every duration: the invariants forgive
+	// it. It must be more than zero.
+	Slack time.Duration
+	// Shared tells that requests share connections, as over HTTP/2.
+	Shared bool
+}
+
+// Stage plays a world in real time: the calls, events and evidence of this
+// package for a driver with sockets and a clock of its own. A driver opens it,
+// makes callers call and events happen, heals it, closes it, and judges its
+// evidence. The world's events are then those that happened, with the times at
+// which they did. Call may be used by many goroutines, each with a Caller of its
+// own; Begin and what it returns by one.
+type Stage struct {
+	e     *environment
+	begun []int // events
+}
+
+// Caller is one caller of a [Stage], with its session. It makes one call at a time.
+type Caller struct{ c caller }
+
+// NewCaller makes a caller; its number is its place among the world's callers.
+func NewCaller(number int) *Caller { return &Caller{caller{number: number}} }
+
+// Healer makes the caller of the calls after [Stage.Heal].
+func Healer() *Caller { return NewCaller(healCaller) }
+
+// Item is an item that a world's calls are about, in its first version.
+type Item struct {
+	Key, ID string
+	Body    []byte
+}
+
+// Items are the items that are in the store before the first call.
+func (w World) Items() []Item {
+	var list []Item
+	for k := range w.keys() {
+		for i := range itemsPerKey {
+			list = append(list, Item{keyName(k), itoa(i), document(k, i, 0)})
+		}
+	}
+	return list
+}
+
+// Open makes the client and the middleware, and makes the first call. The items
+// are in the store already.
+func (w World) Open(ctx context.Context, s Sockets) (*Stage, error) {
+	w = w.clone()
+	e := &environment{
+		Run:      &Run{World: w, Slack: s.Slack, Shared: s.Shared},
+		database: s.Database, key: s.Key, endpoint: s.Endpoint, transport: s.Transport, gateway: s.Gateway,
+		failover: w.Account.PartitionFailover, noHedging: w.Account.HedgingDisabled,
+	}
+	if err := e.open(ctx); err != nil {
+		return nil, err
+	}
+	e.Live = time.Now()
+	return &Stage{e: e}, nil
+}
+
+// Call makes a call and keeps how it ended.
+func (s *Stage) Call(ctx context.Context, c *Caller, call Call) {
+	s.e.call(ctx, &c.c, c.c.calls, call)
+}
+
+// Begin makes the world's event i happen now, and returns what ends it, which
+// does nothing for an event that stays.
+func (s *Stage) Begin(i int) (end func()) {
+	e := s.e
+	e.clock.Lock()
+	defer e.clock.Unlock()
+	v := &e.Events[i]
+	v.At, v.For = Duration(time.Since(e.Live)), 0
+	s.begun = append(s.begun, i)
+	undo := e.begin(*v)
+	return func() {
+		if undo != nil {
+			undo()
+			e.Events[i].For = max(1, Duration(time.Since(e.Live))-e.Events[i].At)
+		}
+	}
+}
+
+// Heal ends every fault, and resets every connection, which is an event of its own.
+func (s *Stage) Heal() {
+	e := s.e
+	from := Duration(time.Since(e.Live))
+	e.mend()
+	e.Healed = time.Now()
+	for _, r := range append([]string{gateway.Global}, allRegions...) {
+		s.begun = append(s.begun, len(e.Events))
+		e.Events = append(e.Events, Event{At: from, For: Duration(e.Healed.Sub(e.Live)) - from, Do: Down, Region: r})
+	}
+	e.AtHeal = e.ha.State()
+}
+
+// EveryKey reads and writes every partition key once, and asks every range if
+// cross is set.
+func (s *Stage) EveryKey(ctx context.Context, c *Caller, cross bool) {
+	s.e.everyKey(ctx, &c.c)
+	if cross {
+		s.Call(ctx, c, Call{Op: CrossQuery, Deadline: Duration(time.Minute), Hedge: HedgeOff})
+	}
+}
+
+// State is the middleware's.
+func (s *Stage) State() telemetry.State { return s.e.ha.State() }
+
+// Close closes the middleware and the client. The gateway is the driver's.
+func (s *Stage) Close() {
+	s.e.AtEnd = s.e.ha.State()
+	s.e.ha.Close()
+	s.e.client.Close()
+}
+
+// Evidence is what happened, once everything is closed and nothing is in flight.
+// What only the store knows, Double, Writes and Stored, is for the driver to say.
+func (s *Stage) Evidence() *Run {
+	e := s.e
+	e.collect()
+	happened := make([]Event, 0, len(s.begun))
+	for _, i := range s.begun {
+		happened = append(happened, e.Events[i])
+	}
+	e.Events = slices.Clone(happened)
+	return e.Run
+}
