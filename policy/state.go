@@ -156,6 +156,8 @@ func (a *account) regionState(t *regions.Topology, r regions.Index, now time.Tim
 		at, trial := m.At, m.At.Add(regions.TrialAfter)
 		switch {
 		case m.Region != r || now.Sub(at) > regions.MarkFor:
+		case m.Write && !t.MultiWrite():
+			s.UnwellWrites = &at // orders nothing, so there is no trial: it lapses
 		case m.Write:
 			s.UnwellWrites, s.TrialWrites = &at, &trial
 		default:

@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"encoding/json"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/azcosmos-ha/azcosmos-ha/policy"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // TestState: the state names the regions, what is unwell, since when, and when
@@ -53,5 +56,35 @@ func TestState(t *testing.T) {
 		encoded, err := json.Marshal(state)
 		require.NoError(w, err)
 		require.NotContains(w, string(encoded), `["a"]`)
+	})
+}
+
+// TestPageOfAMovedPartition: that one partition's writes have moved makes a
+// region neither the last one nor unreachable for the others, and the page does
+// not say so. It says what ends the mark, and that does end it.
+func TestPageOfAMovedPartition(t *testing.T) {
+	inCircuit(t, ppafAccount(2), func(w *circuitWorld) {
+		page := func() string {
+			to := httptest.NewRecorder()
+			telemetry.Handler(w.ha.State).ServeHTTP(to, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+			findings, _, _ := strings.Cut(to.Body.String(), "</header>")
+			_, findings, _ = strings.Cut(findings, "<header>")
+			return findings
+		}
+		w.MoveRange("items", w.rangeOf(w.p1), C)
+		require.Equal(w, "A B C", w.times(1, upsertKey, w.container, w.p1))
+		at := time.Now()
+		require.Equal(w, "A", w.times(1, upsertKey, w.container, w.p2), "the mark moves nothing")
+		require.NotContains(w, page(), "comes last")
+		require.Contains(w, page(), `<li class="bad"><b>`+A+` did not take a write</b>`)
+		require.Contains(w, page(), `<li class="warn"><b>`+B+` did not take a write</b>`)
+		require.NotContains(w, page(), `>`+C+` did not take a write`)
+		require.NotContains(w, page(), "tries it")
+		require.NotContains(w, page(), "Tried again")
+		region := w.ha.State().Accounts[0].Regions[0]
+		require.Equal(w, at, *region.UnwellWrites)
+		require.Nil(w, region.TrialWrites, "nothing waits for it")
+		pass(5*time.Minute + 1)
+		require.NotContains(w, page(), "did not take a write")
 	})
 }

@@ -60,6 +60,64 @@ func TestPageWhenWell(t *testing.T) {
 	require.Contains(t, get(telemetry.State{}, http.MethodGet, "/").Body.String(), "<h1>No account is known yet</h1>")
 }
 
+// TestPageOfRefusedWrites: a mark for writes orders the regions of a multi-write
+// account. On a single-write account it orders nothing, and a region that is
+// not the write region does right to refuse.
+func TestPageOfRefusedWrites(t *testing.T) {
+	const refused = "it refused one (403), or could not be reached, 20 s ago. That moves nothing else"
+	tests := []struct {
+		name       string
+		multiWrite bool
+		region     int
+		reads      bool
+		tells, row string
+		never      string
+		refused    bool
+	}{
+		{
+			name: "multi-write", multiWrite: true, region: 1, never: "did not take a write",
+			tells: `<li class="bad"><b>West US comes last for writes</b> · its endpoint refused, or could not be reached, 20 s ago. <span class="next">Tried again in 10 s, at 02:17:52.</span>`,
+			row:   `<span class="state">refused, writes: 20 s ago</span><small class="next">Tried again in 10 s, at 02:17:52.</small>`,
+		},
+		{
+			name: "write region", never: "comes last for writes", refused: true,
+			tells: `<li class="bad"><b>North Central US did not take a write</b>`,
+			row:   `<span class="state">refused, writes: 20 s ago</span></td>`,
+		},
+		{
+			name: "another region", region: 1, never: "comes last for writes", refused: true,
+			tells: `<li class="warn"><b>West US did not take a write</b>`,
+			row:   `<span class="state">refused, writes: 20 s ago</span></td>`,
+		},
+		{
+			name: "reads too", region: 1, never: "comes last for writes", refused: true, reads: true,
+			tells: `<li class="bad"><b>West US comes last for reads</b>`,
+			row:   `<span class="state">refused, reads: 20 s ago, writes: 20 s ago</span><small class="next">Tried again in 10 s, at 02:17:52.</small>`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := sampleState()
+			a := &s.Accounts[0]
+			a.MultiWrite = test.multiWrite
+			r := &a.Regions[test.region]
+			trial := new(night.Add(10 * time.Second))
+			r.UnwellWrites = new(before(20 * time.Second))
+			if test.multiWrite {
+				r.TrialWrites = trial
+			}
+			if test.reads {
+				r.UnwellReads, r.TrialReads = r.UnwellWrites, trial
+			}
+			body := get(s, http.MethodGet, "/").Body.String()
+			require.Contains(t, body, test.tells)
+			require.Contains(t, body, test.row)
+			require.NotContains(t, body, test.never)
+			require.Equal(t, test.refused, strings.Contains(body, refused))
+		})
+	}
+}
+
 // TestPagePolicy: the headers allow the page its own style, by its hash, and
 // nothing else.
 func TestPagePolicy(t *testing.T) {

@@ -48,9 +48,9 @@ type RegionState struct {
 	Writable     bool       `json:"writable"`
 	Primary      bool       `json:"primary"`      // the write region, the first of them
 	UnwellReads  *time.Time `json:"unwellReads"`  // since when its endpoint is behind the others; null: it is well
-	UnwellWrites *time.Time `json:"unwellWrites"` // the same for writes
+	UnwellWrites *time.Time `json:"unwellWrites"` // the same for writes; a single-write account has no others: there it orders nothing
 	TrialReads   *time.Time `json:"trialReads"`   // from when on one request at a time is let through to it again; null: it is well
-	TrialWrites  *time.Time `json:"trialWrites"`  // the same for writes
+	TrialWrites  *time.Time `json:"trialWrites"`  // the same for writes; null on a single-write account, too: nothing waits for it
 	Open         int        `json:"open"`         // partitions for which the breaker has opened it, reads and writes apart
 	Reads        Share      `json:"reads"`
 	Writes       Share      `json:"writes"`

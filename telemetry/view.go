@@ -110,17 +110,7 @@ func (v *view) judge(s State) {
 // findings is what is unwell in an account, what concerns most first.
 func findings(a AccountState, now time.Time) (list []finding) {
 	for _, r := range a.Regions {
-		for _, m := range []struct {
-			what      string
-			at, trial *time.Time
-		}{{accessRead, r.UnwellReads, r.TrialReads}, {accessWrite, r.UnwellWrites, r.TrialWrites}} {
-			if m.at != nil {
-				list = append(list, finding{
-					bad, clean(r.Name) + " comes last for " + m.what + "s",
-					"its endpoint refused, or could not be reached, " + ago(*m.at, now) + ".", trial(m.trial, now),
-				})
-			}
-		}
+		list = append(list, marks(a, r, now)...)
 	}
 	for _, r := range a.Regions {
 		if r.Open > 0 {
@@ -142,6 +132,44 @@ func findings(a AccountState, now time.Time) (list []finding) {
 		})
 	}
 	return list
+}
+
+// marks is what is known of a region's endpoint.
+func marks(a AccountState, r RegionState, now time.Time) (list []finding) {
+	const refused = "its endpoint refused, or could not be reached, "
+	if r.UnwellReads != nil {
+		list = append(list, finding{
+			bad, clean(r.Name) + " comes last for reads", refused + ago(*r.UnwellReads, now) + ".", trial(r.TrialReads, now),
+		})
+	}
+	switch {
+	case r.UnwellWrites == nil:
+	case a.MultiWrite:
+		list = append(list, finding{
+			bad, clean(r.Name) + " comes last for writes", refused + ago(*r.UnwellWrites, now) + ".", trial(r.TrialWrites, now),
+		})
+	default:
+		list = append(list, finding{
+			refusal(r), clean(r.Name) + " did not take a write",
+			"it refused one (403), or could not be reached, " + ago(*r.UnwellWrites, now) +
+				". That moves nothing else: writes go to the account's write region, or where failover has found a partition's.",
+			forgotten,
+		})
+	}
+	return list
+}
+
+// forgotten is when the mark of a region goes that has no other for its writes:
+// nothing tries it, and nothing waits for it.
+const forgotten = "It is forgotten after five minutes."
+
+// refusal grades a region of a single-write account that did not take a write:
+// only the write region should have.
+func refusal(r RegionState) string {
+	if r.Primary {
+		return bad
+	}
+	return warn
 }
 
 // openingOf says since when and why a region is opened, and what comes next, of

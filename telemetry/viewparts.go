@@ -9,7 +9,7 @@ import (
 func viewOf(a AccountState, s State) accountView {
 	v := accountView{Endpoint: clean(a.Endpoint), Facts: facts(a, s)}
 	for _, r := range a.Regions {
-		v.Regions = append(v.Regions, region(r, s.At))
+		v.Regions = append(v.Regions, region(a, r, s.At))
 	}
 	for _, p := range a.Unwell {
 		v.Unwell = append(v.Unwell, partition(p, s.At))
@@ -59,7 +59,7 @@ func flag(f *bool, on, off string) string {
 	}
 }
 
-func region(r RegionState, now time.Time) regionView {
+func region(a AccountState, r RegionState, now time.Time) regionView {
 	v := regionView{Name: clean(r.Name), Health: "well", Open: r.Open, Reads: share(r.Reads), Writes: share(r.Writes)}
 	switch {
 	case r.Primary:
@@ -68,17 +68,23 @@ func region(r RegionState, now time.Time) regionView {
 		v.Role = "writes only"
 	}
 	var unwell []string
+	grade := bad
 	if r.UnwellReads != nil {
 		unwell = append(unwell, "reads: "+ago(*r.UnwellReads, now))
 		v.Next = trial(r.TrialReads, now)
 	}
 	if r.UnwellWrites != nil {
 		unwell = append(unwell, "writes: "+ago(*r.UnwellWrites, now))
-		v.Next = trial(r.TrialWrites, now)
+		switch {
+		case a.MultiWrite:
+			v.Next = trial(r.TrialWrites, now)
+		case r.UnwellReads == nil:
+			grade = refusal(r)
+		}
 	}
 	switch {
 	case len(unwell) > 0:
-		v.Grade, v.Health = bad, "refused, "+strings.Join(unwell, ", ")
+		v.Grade, v.Health = grade, "refused, "+strings.Join(unwell, ", ")
 	case r.Open > 0 || v.Reads.Bad || v.Writes.Bad:
 		v.Grade, v.Health = warn, "fails for some"
 	}
