@@ -190,6 +190,7 @@ func TestPeersLateRefusalKeepsTheHub(t *testing.T) {
 					assert.Equal(w, o.rest, got)
 					assert.Equal(w, o.took, took)
 				})
+				defer late.Wait()
 				pass(500 * ms)
 				require.Equal(w, o.asked, w.contacted())
 				w.expect(o.call, "200", o.asked, 0)
