@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -128,7 +129,7 @@ func (p *parser) number() (int, error) {
 	if !ok || f < 0 {
 		return 0, fmt.Errorf("a number expected, not %q", t.text)
 	}
-	return int(f), nil
+	return int(min(f, math.MaxInt32)), nil
 }
 
 // selection reads SELECT up to FROM.

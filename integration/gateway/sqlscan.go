@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // token is one word of a query. kind is 'i' for identifiers and keywords, 'n' for numbers, 's' for strings, 'p' for parameters
@@ -35,7 +36,8 @@ func scan(text string) ([]token, error) {
 
 // scanToken reads the token that a text begins with, and how long it is.
 func scanToken(text string) (token, int, error) {
-	switch ch := rune(text[0]); {
+	ch, size := utf8.DecodeRuneInString(text)
+	switch {
 	case ch == '\'' || ch == '"':
 		return scanString(text)
 	case unicode.IsDigit(ch):
@@ -52,7 +54,7 @@ func scanToken(text string) (token, int, error) {
 		n := span(text, inName)
 		return token{kind: 'i', text: text[:n]}, n, nil
 	}
-	n := 1
+	n := size
 	if len(text) > 1 && slices.Contains([]string{"<=", ">=", "!=", "<>"}, text[:2]) {
 		n = 2
 	}

@@ -100,7 +100,7 @@ func follow(v any, steps []any) any {
 			v = child
 		case []any:
 			i, ok := step.(float64)
-			if !ok || i < 0 || int(i) >= len(node) {
+			if !ok || i < 0 || i >= float64(len(node)) {
 				return undefined
 			}
 			v = node[int(i)]
