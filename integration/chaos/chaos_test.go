@@ -41,7 +41,7 @@ func TestChaos(t *testing.T) {
 		{"emulator/http2", gateway.TLSHTTP2, true},
 	} {
 		t.Run(part.name, func(t *testing.T) {
-			a := arena{protocol: part.protocol, patience: 40 * time.Second}
+			a := arena{protocol: part.protocol}
 			if part.emulator {
 				a.emulator = emulator.Start(t)
 			}
@@ -60,6 +60,10 @@ func chaos(t *testing.T, a arena, base uint64, share time.Duration) {
 	n := uint64(1)
 	for ; n == 1 || time.Since(began) < share; n++ {
 		calls += playOne(t, a, base<<16+n, length, before.goroutines)
+	}
+	if a.patient = share >= time.Minute; a.patient {
+		calls += playOne(t, a, base<<16+n, length, before.goroutines)
+		n++
 	}
 	after := measure(before.goroutines)
 	t.Logf("%d rounds with %d calls in %v; goroutines %d, then %d; descriptors %d, then %d; heap %d KB, then %d KB",

@@ -8,14 +8,13 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/integration/emulator"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/simulation"
-	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // arena is where rounds are played.
 type arena struct {
 	protocol gateway.Protocol
 	emulator *emulator.Emulator // nil: the store in process
-	patience time.Duration      // how long the middleware may take to let go of what it holds
+	patient  bool               // the middleware has a minute, in the end, to let go of what it holds
 }
 
 // service is what there is behind the gateway.
@@ -77,7 +76,7 @@ func (r *round) open(ctx context.Context) (*simulation.Stage, error) {
 			}
 			return r.listening.RegionEndpoint(region)
 		},
-		Transport: r.listening.Client(), Slack: Slack, Shared: r.protocol == gateway.TLSHTTP2,
+		Transport: r.listening.Client(), Slack: Slack, Patient: r.patient, Shared: r.protocol == gateway.TLSHTTP2,
 	})
 }
 
@@ -120,26 +119,19 @@ func (r *round) happen(ctx context.Context, length time.Duration) {
 // recover gives the middleware occasion to let every region back, which it does
 // at its own rate, until it holds nothing.
 func (r *round) recover(ctx context.Context) {
-	c, began := simulation.Healer(), time.Now()
+	c, began, patience := simulation.Healer(), time.Now(), 10*time.Second
+	if r.patient {
+		patience = time.Minute
+	}
 	pause(ctx, 200*time.Millisecond) // lags, probes and refreshes in flight end
 	for {
 		r.stage.EveryKey(ctx, c, r.service().crossQuery)
-		if holdsNothing(r.stage.State()) || time.Since(began) > r.patience {
+		if r.stage.Quiet() || time.Since(began) > patience {
 			break
 		}
 		pause(ctx, 50*time.Millisecond)
 	}
 	r.stage.EveryKey(ctx, c, false)
-}
-
-// holdsNothing tells whether breaker and overrides are empty.
-func holdsNothing(s telemetry.State) bool {
-	for _, a := range s.Accounts {
-		if a.UnwellCount > 0 || a.OverrideCount > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // pause waits, and tells whether it was not interrupted.

@@ -99,6 +99,7 @@ func (m *maker) client() {
 	if m.chance(0.3) {
 		c.Failover = 1 + m.IntN(2)
 	}
+	c.TimeoutWindow = m.d(100*time.Millisecond, 400*time.Millisecond)
 	c.NoHedge = m.chance(0.3)
 	c.Threshold, c.Step = m.d(20*time.Millisecond, 200*time.Millisecond), m.d(20*time.Millisecond, 200*time.Millisecond)
 	c.HedgeWrites = m.chance(0.1)

@@ -137,23 +137,29 @@ func (e *evidence) lastOf(caller int, write bool) (last *operation) {
 
 // quietIsEmpty: breaker and overrides are empty after a quiet hour, and no
 // endpoint is marked. In real time there is no such hour, the marks stay for five
-// minutes, and the breaker's options are short.
+// minutes, and options are short: see [Stage.Quiet].
 //
 // An override of a range that was split stays: no request names that range any
 // more. So does one of a range that has got another name since, because its
 // container's ranges were read.
 func quietIsEmpty(e *evidence, fail report) {
+	split := slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Split })
+	if e.Slack > 0 {
+		if left := held(e.AtEnd, e.Patient, !split); left != "" {
+			fail("%s", left)
+		}
+		return
+	}
 	for _, a := range e.AtEnd.Accounts {
 		if a.UnwellCount != 0 {
 			fail("unwell: %+v", a.Unwell)
 		}
 		for _, r := range a.Regions {
-			if e.Slack == 0 && (r.UnwellReads != nil || r.UnwellWrites != nil) {
+			if r.UnwellReads != nil || r.UnwellWrites != nil {
 				fail("marked: %+v", r)
 			}
 		}
-		renamed := e.Client.Bind || e.uses(ReadMany, ChangeFeed) ||
-			slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Split })
+		renamed := e.Client.Bind || e.uses(ReadMany, ChangeFeed) || split
 		if a.OverrideCount != 0 && !renamed {
 			fail("overrides: %+v", a.Overrides)
 		}

@@ -46,6 +46,8 @@ type Run struct {
 	// Slack is what real time may add to every duration, see [Stage]; 0 in a
 	// bubble, where times are exact and every invariant is judged.
 	Slack time.Duration
+	// Patient tells that breaker and failover had the time to let go of everything.
+	Patient bool
 	// Shared tells that requests share connections, as HTTP/2's do: what breaks
 	// one breaks the others of its region.
 	Shared bool
@@ -55,7 +57,7 @@ type Run struct {
 type environment struct {
 	*Run
 	database  string
-	key       string // of the account
+	key       string                     // of the account
 	endpoint  func(region string) string // "": the global one
 	transport azpolicy.Transporter
 	gateway   *gateway.Gateway
@@ -182,7 +184,7 @@ func (c Client) options(steady bool) policy.Options {
 			MaxAttempts: c.MaxAttempts, AttemptTimeout: time.Duration(c.AttemptTimeout), RepeatWrites: c.RepeatWrites,
 		},
 		Breaker:  b,
-		Failover: ppaf.Options{Mode: ppaf.Mode(c.Failover), Timeouts: c.Timeouts}, //nolint:gosec // one of three
+		Failover: ppaf.Options{Mode: ppaf.Mode(c.Failover), Timeouts: c.Timeouts, TimeoutWindow: time.Duration(c.TimeoutWindow)}, //nolint:gosec // one of three
 		Hedge: hedge.Options{
 			Disabled: c.NoHedge, Threshold: time.Duration(c.Threshold), Step: time.Duration(c.Step),
 			MaxHedges: c.MaxHedges, Writes: c.HedgeWrites, MaxInFlight: c.MaxInFlight,

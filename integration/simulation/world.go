@@ -52,8 +52,9 @@ type Client struct {
 	ResetAfter    Duration `json:"resetAfter,omitempty"`
 	RateWindow    Duration `json:"rateWindow,omitempty"`
 
-	Failover int `json:"failover,omitempty"` // a ppaf.Mode
-	Timeouts int `json:"timeouts,omitempty"`
+	Failover      int      `json:"failover,omitempty"` // a ppaf.Mode
+	Timeouts      int      `json:"timeouts,omitempty"`
+	TimeoutWindow Duration `json:"timeoutWindow,omitempty"`
 
 	NoHedge     bool     `json:"noHedge,omitempty"`
 	Threshold   Duration `json:"threshold,omitempty"`
