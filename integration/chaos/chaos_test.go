@@ -15,12 +15,13 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/integration/emulator"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/azcosmos-ha/azcosmos-ha/integration/simulation"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 var (
 	duration = flag.Duration("chaos.duration", 4*time.Second, "how long the four parts of TestChaos last together")
 	seed     = flag.Uint64("chaos.seed", 1, "the seed of the worlds")
-	callers  = flag.Int("chaos.callers", 6, "callers at a time")
+	callers  = flag.Int("chaos.callers", 8, "callers at a time")
 	keep     = flag.String("chaos.keep", filepath.Join(os.TempDir(), "azcosmos-ha-chaos"), "where what failed is kept")
 )
 
@@ -52,45 +53,63 @@ func TestChaos(t *testing.T) {
 
 // chaos plays rounds for a time. The first one is short: it makes the level.
 func chaos(t *testing.T, a arena, base uint64, share time.Duration) {
-	began, calls := time.Now(), 0
-	length := min(max(share*6/10, 300*time.Millisecond), 8*time.Second)
+	began, told := time.Now(), tally{}
+	length := min(max(share/3, 250*time.Millisecond), 6*time.Second)
 	goroutines := runtime.NumGoroutine()
-	playOne(t, a, base<<16, min(length, 300*time.Millisecond), goroutines)
-	before := measure(goroutines)
-	n := uint64(1)
-	for ; n == 1 || time.Since(began) < share; n++ {
-		calls += playOne(t, a, base<<16+n, length, before.goroutines)
+	playOne(t, a, base<<16, 250*time.Millisecond, goroutines, told)
+	before, n := measure(goroutines), uint64(1)
+	for ; n == 1 || time.Since(began)+length < share; n++ {
+		playOne(t, a, base<<16+n, length, before.goroutines, told)
 	}
 	if a.patient = share >= time.Minute; a.patient {
-		calls += playOne(t, a, base<<16+n, length, before.goroutines)
-		n++
+		playOne(t, a, base<<16+n, length, before.goroutines, told)
 	}
 	after := measure(before.goroutines)
-	t.Logf("%d rounds with %d calls in %v; goroutines %d, then %d; descriptors %d, then %d; heap %d KB, then %d KB",
-		n-1, calls, time.Since(began).Round(time.Millisecond), before.goroutines, after.goroutines,
+	t.Logf("%v: %v", time.Since(began).Round(time.Millisecond), told)
+	t.Logf("goroutines %d, then %d; descriptors %d, then %d; heap %d KB, then %d KB", before.goroutines, after.goroutines,
 		before.descriptors, after.descriptors, before.heap>>10, after.heap>>10)
 	if left := risen(before, after); left != "" {
 		name := filepath.Join(*keep, strings.ReplaceAll(t.Name(), "/", "-")+"-stacks.txt")
 		require.NoError(t, os.MkdirAll(*keep, 0o750))
 		require.NoError(t, os.WriteFile(name, stacks(), 0o600))
-		t.Errorf("seed %d: left behind: %s; the goroutines are kept in %s", *seed, left, name)
+		t.Errorf("-chaos.seed %d -chaos.duration %v: left behind: %s; the goroutines are in %s", *seed, *duration, left, name)
 	}
 }
 
 // playOne plays a round and judges it. What fails is kept.
-func playOne(t *testing.T, a arena, number uint64, length time.Duration, goroutines int) (calls int) {
+func playOne(t *testing.T, a arena, number uint64, length time.Duration, goroutines int, told tally) {
 	w := generate(number, length, *callers, a.service())
 	run, err := a.play(t.Context(), w, length, goroutines)
 	require.NoError(t, err)
+	told.add(run)
 	violations := simulation.Judge(run)
 	if len(violations) == 0 {
-		return len(run.Results)
+		return
 	}
 	path, err := simulation.Keep(*keep, strings.ReplaceAll(t.Name(), "/", "-")+"-"+strconv.FormatUint(number, 10), run, violations)
 	require.NoError(t, err)
-	t.Errorf("-chaos.seed %d -chaos.duration %v, world %d: %d violations, kept with the gateway's log beside %s", *seed, *duration, number, len(violations), path)
+	t.Errorf("-chaos.seed %d -chaos.duration %v, world %d: %d violations, kept with the gateway's log beside %s",
+		*seed, *duration, number, len(violations), path)
 	for _, v := range violations {
 		t.Log(v)
 	}
-	return len(run.Results)
+}
+
+// tally is what has happened in all rounds, in numbers.
+type tally map[string]int
+
+func (l tally) add(r *simulation.Run) {
+	l["rounds"]++
+	l["events"] += len(r.Events)
+	l["calls"] += len(r.Results)
+	for _, s := range r.Spans {
+		for _, a := range s.Attributes() {
+			if a.Key == telemetry.AttrReason {
+				l[a.Value.AsString()]++
+			}
+		}
+	}
+	for _, c := range r.Changes {
+		l[c.Message]++
+	}
 }

@@ -12,18 +12,18 @@ import (
 // Changes of the account, and moves of ranges, are for some worlds only: of the
 // others more can be said.
 func (m *maker) events() {
-	moves, changes := m.chance(0.5), m.chance(0.35)
+	moves, changes := m.chance(0.6), m.chance(0.35)
 	for range 1 + int(m.length/(250*time.Millisecond)) {
 		at := time.Duration(m.d(0, m.length))
 		length := time.Duration(m.d(10*time.Millisecond, min(m.length, 1500*time.Millisecond)))
 		switch x := m.Float64(); {
-		case x < 0.15 && moves:
+		case x < 0.2 && moves:
 			m.move(at, length)
-		case x < 0.25 && changes:
+		case x < 0.28 && changes:
 			m.change(at)
 		case x < 0.4:
 			m.add(at, simulation.Event{For: simulation.Duration(length), Do: simulation.Down, Region: m.endpoint()})
-		case x < 0.48:
+		case x < 0.52:
 			m.add(at, simulation.Event{
 				For: simulation.Duration(length), Do: simulation.Latency, Region: m.endpoint(), Delay: m.d(50*time.Millisecond, 500*time.Millisecond),
 			})
@@ -64,7 +64,7 @@ func (m *maker) fault(at, length time.Duration) {
 var answers = [][2]int{{503, 0}, {503, 0}, {503, 0}, {503, 21008}, {500, 0}, {502, 0}, {504, 0}, {408, 0}, {410, 1022}, {429, 3092}, {403, 1008}}
 
 // kinds are the other ways to fail.
-var kinds = []string{"refuse", "refuse", "hang", "hang", "slow", "delay", "reset", "close", "streamreset", "lost", "loststream"}
+var kinds = []string{"refuse", "refuse", "hang", "hang", "slow", "slow", "delay", "delay", "reset", "close", "streamreset", "lost", "loststream"}
 
 // rule is about a region, or about one partition of it.
 func (m *maker) rule() simulation.Rule {
@@ -87,7 +87,7 @@ func (m *maker) rule() simulation.Rule {
 	case "slow", "delay":
 		r.Delay = m.d(20*time.Millisecond, 600*time.Millisecond)
 	case "hang":
-		if m.chance(0.5) {
+		if m.chance(0.8) { // else all callers soon wait for their deadlines
 			r.Hits = 1 + m.IntN(6)
 		}
 	}

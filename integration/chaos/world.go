@@ -128,7 +128,7 @@ func (m *maker) calls() []simulation.Call {
 
 func (m *maker) call() simulation.Call {
 	c := simulation.Call{
-		Wait: m.d(time.Millisecond, 30*time.Millisecond), Op: ops[m.IntN(len(ops))], Key: m.IntN(4), Item: m.IntN(3),
+		Wait: m.d(time.Millisecond, 20*time.Millisecond), Op: ops[m.IntN(len(ops))], Key: m.IntN(4), Item: m.IntN(3),
 		Deadline: m.d(4*time.Second, 6*time.Second), Session: m.chance(0.4),
 	}
 	if c.Op == simulation.Batch && !m.service.batches || c.Op == simulation.CrossQuery && !m.service.crossQuery {
