@@ -102,6 +102,7 @@ func (l tally) add(r *simulation.Run) {
 	l["rounds"]++
 	l["events"] += len(r.Events)
 	l["calls"] += len(r.Results)
+	l["longest stall in ms"] = max(l["longest stall in ms"], int((r.Slack - Slack).Milliseconds()))
 	for _, s := range r.Spans {
 		for _, a := range s.Attributes() {
 			if a.Key == telemetry.AttrReason {

@@ -49,15 +49,20 @@ func (a arena) play(ctx context.Context, w simulation.World, length time.Duratio
 	if r.stage, err = r.open(ctx); err != nil {
 		return nil, err
 	}
+	watch := watchStalls()
 	r.live(ctx, length)
 	r.recover(ctx)
 	r.stage.Close()
+	stall := watch()
 	if err := r.listening.Close(); err != nil {
 		return nil, err
 	}
 	r.account.closeIdle()
 	settle(goroutines)
 	run := r.stage.Evidence()
+	run.Slack += stall
+	// net/http keeps some closed HTTP/2 connections for the 90 s of an idle one, and all that they lead to.
+	r.account.ResetLog()
 	run.Writes = r.account.executions()
 	run.Double = repeated(run.Writes)
 	if run.Stored, err = r.account.stored(ctx); err != nil {

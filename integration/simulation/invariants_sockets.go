@@ -52,11 +52,16 @@ func telemetryTellsTheSockets(e *evidence, fail report) {
 }
 
 // toldOf compares the contacted regions of an operation with its attempts' spans;
-// the order of a hedged operation's is chance.
+// the order of a hedged operation's is chance. A hedge that begins at the moment at
+// which the operation ends is too late to be told: it outlives the operation, with
+// no answer.
 func (o *operation) toldOf(attempts []sdktrace.ReadOnlySpan) string {
 	var sent []string
 	for _, s := range attempts {
-		sent = append(sent, put(s, telemetry.AttrRegion))
+		late := put(s, telemetry.AttrReason) == string(telemetry.Hedge) && status(s) == "" && s.EndTime().After(o.span.EndTime())
+		if region := put(s, telemetry.AttrRegion); !late || slices.Contains(stringsOf(o.span, contacted), region) {
+			sent = append(sent, region)
+		}
 	}
 	told := stringsOf(o.span, contacted)
 	if slices.ContainsFunc(attempts, func(s sdktrace.ReadOnlySpan) bool { return put(s, telemetry.AttrReason) == string(telemetry.Hedge) }) {
