@@ -61,7 +61,7 @@ func chaos(t *testing.T, a arena, base uint64, share time.Duration) {
 	for ; n == 1 || time.Since(began)+length < share; n++ {
 		playOne(t, a, base<<16+n, length, before.goroutines, told)
 	}
-	if a.patient = share >= time.Minute; a.patient {
+	if a.patient = share >= 40*time.Second; a.patient {
 		playOne(t, a, base<<16+n, length, before.goroutines, told)
 	}
 	after := measure(before.goroutines)

@@ -25,19 +25,28 @@ func (e *evidence) troubles(r *Result, region string) []trouble {
 		if from.After(r.End) || to.Add(e.Slack/4).Before(r.Start) { // connections get to know a little later
 			continue
 		}
-		during := from.After(r.Start) || e.Slack > 0 && to.Before(r.End)
-		switch {
-		case e.Shared && v.Do == Fault && v.Rule.breaks(region):
-			list = append(list, trouble{kind: "reset", during: during})
-		case v.Do == Down && v.Region == region:
-			list = append(list, trouble{kind: "down", during: during})
-		case v.Do == Latency && v.Region == region:
-			list = append(list, trouble{kind: "delay", delay: time.Duration(v.Delay), during: during})
-		case v.Do == Fault && v.Rule.hits(r, region):
-			list = append(list, trouble{v.Rule.Kind, v.Rule.Status, v.Rule.Sub, time.Duration(v.Rule.Delay), during})
+		if t, hit := e.trouble(v, r, region); hit {
+			t.during = from.After(r.Start) || e.Slack > 0 && to.Before(r.End)
+			list = append(list, t)
 		}
 	}
 	return list
+}
+
+// trouble is what an event is for a call in a region.
+func (e *evidence) trouble(v Event, r *Result, region string) (t trouble, hit bool) {
+	switch {
+	case e.Shared && v.Do == Fault && v.Rule.breaks(region):
+		return trouble{kind: "reset"}, true
+	case v.Do == Down && v.Region == region:
+		return trouble{kind: "down"}, true
+	case v.Do == Latency && v.Region == region:
+		return trouble{kind: "delay", delay: time.Duration(v.Delay)}, true
+	case v.Do == Fault && v.Rule.hits(r, region):
+		return trouble{kind: v.Rule.Kind, status: v.Rule.Status, sub: v.Rule.Sub, delay: time.Duration(v.Rule.Delay)}, true
+	default:
+		return trouble{}, false
+	}
 }
 
 // breaks tells whether a rule breaks connections to a region, whatever the

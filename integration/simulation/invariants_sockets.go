@@ -38,15 +38,19 @@ func telemetryTellsTheSockets(e *evidence, fail report) {
 		if told := o.toldOf(list); told != "" {
 			fail("%s: %v", told, o)
 		}
-		for _, a := range o.attempts {
-			if told := e.toldOverSockets(o, a); told != "" {
-				fail("%s: %v in %v", told, a, o)
-			}
-		}
 		for _, s := range list {
 			if status(s) != "" && !seen[s.SpanContext().SpanID().String()] {
 				fail("nobody gave the answer %s of %s: %v", status(s), put(s, telemetry.AttrRegion), o)
 			}
+		}
+		e.attemptsAreTold(o, fail)
+	}
+}
+
+func (e *evidence) attemptsAreTold(o *operation, fail report) {
+	for _, a := range o.attempts {
+		if told := e.toldOverSockets(o, a); told != "" {
+			fail("%s: %v in %v", told, a, o)
 		}
 	}
 }
