@@ -100,6 +100,11 @@ func Off(ctx context.Context) context.Context {
 	return With(ctx, Options{Disabled: true})
 }
 
+// Given reports whether [FromContext] would return any.
+func Given(ctx context.Context) bool {
+	return optionsUsed.Load() && ctx.Value(optionsKey{}) != nil
+}
+
 // FromContext returns the options that [With] or [Off] put into the context, and whether there are any: none means the
 // client's. It does not allocate.
 func FromContext(ctx context.Context) (Options, bool) {

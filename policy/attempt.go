@@ -12,12 +12,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // attempt sends the request to one region and judges what comes back.
 func (w *walk) attempt(r regions.Index) answer {
-	w.visited = w.visited.With(r)
-	w.attempts++
+	w.visit(r)
 	if w.failover.on || w.asHub {
 		w.failover.token = w.endpoint.account.ppaf.Begin(r)
 	}
@@ -26,13 +26,18 @@ func (w *walk) attempt(r regions.Index) answer {
 	// On the original request, whatever is sent: azcosmos marks what it sees there.
 	raw.URL.Host, raw.Host = host, host
 
-	caller, a := raw.Context(), answer{region: r, start: w.began}
+	a := answer{region: r, start: w.began}
 	if w.answers > 0 {
 		a.start = time.Now()
 	}
-	ctx, span := w.startAttempt(caller, r, a.start)
+	ctx, span := w.startAttempt(raw.Context(), r, a.start)
 	a.response, a.err = w.send(ctx)
-	a.judge(caller, w.kind, w.endpoint.options.Retry.RepeatWrites)
+	return w.judged(a, span)
+}
+
+// judged is an attempt as it ended.
+func (w *walk) judged(a answer, span *telemetry.AttemptSpan) answer {
+	a.judge(w.request.Raw().Context(), w.kind, w.endpoint.options.Retry.RepeatWrites)
 	endAttempt(span, a, w.lost.Load())
 	w.countTraffic(a)
 	if w.lost.Load() {
@@ -41,6 +46,12 @@ func (w *walk) attempt(r regions.Index) answer {
 		a.outcome, a.verdict = outcome{fault: cancelled}, verdict{}
 	}
 	return a
+}
+
+// visit counts an attempt.
+func (w *walk) visit(r regions.Index) {
+	w.visited = w.visited.With(r)
+	w.attempts++
 }
 
 // judge completes an answer. The time is looked at only where it matters: a

@@ -27,7 +27,11 @@ type binding struct {
 	// is made by an account read only, so there are few.
 	endpoints atomic.Pointer[map[string]*endpoint]
 	latest    atomic.Pointer[endpoint] // the one that was made last: mostly there is no other
-	mutex     sync.Mutex               // guards the writes of endpoints, and told
+	only      atomic.Pointer[endpoint] // that all requests are for; nil: there is none yet, or others have come
+	mixed     atomic.Bool              // requests for others have come
+	recorded  atomic.Bool              // an operation was recorded, now or once
+	kept      atomic.Int32             // operations that azcore may repeat, see keep
+	mutex     sync.Mutex               // guards the writes of endpoints, only and mixed, and told
 	told      map[string]bool          // unknown region names that were told already
 }
 
@@ -72,7 +76,23 @@ func (b *binding) endpoint(host string) *endpoint {
 	more[host] = e
 	b.endpoints.Store(&more)
 	b.latest.Store(e)
+	if len(more) == 1 && !b.mixed.Load() {
+		b.only.Store(e)
+	} else {
+		b.only.Store(nil)
+	}
 	return e
+}
+
+// stranger notes that a request has come for an account that is not known.
+func (b *binding) stranger() {
+	if b.mixed.Load() {
+		return
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.mixed.Store(true)
+	b.only.Store(nil)
 }
 
 // tellUnknown tells each unknown region name once per pair of policies.
@@ -98,22 +118,35 @@ type endpoint struct {
 // view is a compiled [regions.View] with the exclusions it was made from.
 type view struct {
 	*regions.View
+	endpoint *endpoint
 	excluded *regions.Names
+	straight regions.Index // see straightIn
+	query    hedge.Query
 }
 
 // view returns the client's view on the account as it is now, nil while the
-// topology is unknown. Compiling happens only after a change of the topology
-// or of the exclusions; two requests may both do it, to the same end.
+// topology is unknown.
 func (e *endpoint) view() *regions.View {
+	if v := e.viewed(); v != nil {
+		return v.View
+	}
+	return nil
+}
+
+// viewed is view with what was worked out beside. That happens only after a
+// change of the topology or of the exclusions; two requests may both do it, to
+// the same end.
+func (e *endpoint) viewed() *view {
 	topology, excluded := e.account.topology.Load(), e.excluded.Load()
 	if topology == nil {
 		return nil
 	}
 	if v := e.current.Load(); v != nil && v.Topology() == topology && v.excluded == excluded {
-		return v.View
+		return v
 	}
-	made := &view{regions.NewView(topology, e.preferred, *excluded, e.host), excluded}
+	made := &view{View: regions.NewView(topology, e.preferred, *excluded, e.host), endpoint: e, excluded: excluded}
+	made.straight, made.query = e.straightIn(made.View)
 	e.current.Store(made)
 	e.tellUnknown(made.Unknown())
-	return made.View
+	return made
 }

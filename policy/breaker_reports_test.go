@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,11 +80,11 @@ func TestReport103_BreakerNeverFailsARequest(t *testing.T) {
 func TestReport105_NothingRunsInTheBackground(t *testing.T) {
 	inCircuit(t, setup{}, func(w *circuitWorld) {
 		w.due(readKey)
-		before := runtime.NumGoroutine()
+		before := started()
 		w.ResetLog()
 		time.Sleep(24 * time.Hour)
 		require.Empty(w, w.Log())
-		require.LessOrEqual(w, runtime.NumGoroutine(), before)
+		require.LessOrEqual(w, started(), before)
 	})
 	inCircuit(t, setup{}, func(w *circuitWorld) {
 		w.due(readKey)

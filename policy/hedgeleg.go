@@ -19,6 +19,28 @@ type hedgeLeg struct {
 	answer
 }
 
+// field is one header. Its values are never changed in place, only replaced.
+type field struct {
+	name   string
+	values []string
+}
+
+// copy makes a request of the original as it was before the race.
+func (r *race) copy() privateRequest {
+	raw, address := r.original.WithContext(context.Background()), r.url
+	raw.URL, raw.Header, raw.Body, raw.GetBody = &address, r.headers(), nil, nil
+	return privateRequest{raw, r.walk.body}
+}
+
+// headers are those of the original before the race.
+func (r *race) headers() http.Header {
+	h := make(http.Header, len(r.header))
+	for _, f := range r.header {
+		h[f.name] = f.values
+	}
+	return h
+}
+
 // run sends the hedge on a goroutine of its own and tells the race how it ended.
 func (l hedgeLeg) run(ctx context.Context) {
 	w := l.race.walk

@@ -21,13 +21,25 @@ type operation struct {
 	span     *telemetry.OperationSpan // nil: nothing is recorded
 	hedged   bool                     // in an earlier pass: azcore repeats a 429, its hedges are not repeated
 	sent     *telemetry.AttemptSpan   // of the walk's attempt in flight, if anything is recorded
+	kept     bool                     // PerCall did without it at first
 }
 
-// spans is the room for what telemetry keeps of an operation, made in one
-// piece and only when it keeps something.
-type spans struct {
-	operation telemetry.OperationSpan
-	attempt   telemetry.AttemptSpan
+// recorded is an operation of which telemetry keeps something, with the room for
+// that, in one piece.
+type recorded struct {
+	operation
+	span    telemetry.OperationSpan
+	attempt telemetry.AttemptSpan
+}
+
+// newOperation makes an operation. keeps: telemetry keeps something of it.
+func newOperation(e *endpoint, info request.Info, keeps bool) *operation {
+	if !keeps {
+		return &operation{endpoint: e, info: info}
+	}
+	r := &recorded{operation: operation{endpoint: e, info: info}}
+	r.operation.span, r.sent = &r.span, &r.attempt
+	return &r.operation
 }
 
 // operationPolicy is the PerCall policy: it sees every operation once, before
@@ -40,19 +52,24 @@ var _ azpolicy.Policy = (*operationPolicy)(nil)
 // and opens the terminal error of the walk on the way back.
 func (p *operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	raw := req.Raw()
+	if v := p.straightView(raw); v != nil && v.endpoint.host == raw.URL.Host && !p.wants(raw.Context()) {
+		defer p.drop(req)
+		return open(req.Next())
+	}
 	path := raw.URL.EscapedPath()
 	if request.IsAccountRead(raw.Method, path) {
 		return p.endpoint(raw.URL.Host).accountRead(req)
 	}
 	e := p.known(raw.URL.Host)
 	if e == nil {
+		p.stranger()
 		return req.Next()
 	}
 	info := request.Classify(raw.Method, path, raw.Header)
 	if !routable(info) {
 		return req.Next()
 	}
-	o := &operation{endpoint: e, info: info}
+	o := newOperation(e, info, p.wants(raw.Context()))
 	req.SetOperationValue(o)
 	if info.Metadata() {
 		return o.watched(req)
@@ -80,14 +97,12 @@ func (o *operation) watched(req *azpolicy.Request) (*http.Response, error) {
 
 // traced runs the operation under a span of its own, if anything records.
 func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
-	caller := req.Raw().Context()
-	if !o.endpoint.observer.Wants(caller) {
+	if o.span == nil {
 		return open(req.Next())
 	}
+	caller := req.Raw().Context()
 	var ctx context.Context
-	room := &spans{}
-	o.sent = &room.attempt
-	ctx, o.span = o.endpoint.observer.StartOperation(caller, &room.operation, o.start())
+	ctx, o.span = o.endpoint.observer.StartOperation(caller, o.span, o.start())
 	if ctx != caller {
 		req = req.WithContext(ctx)
 	}
@@ -96,6 +111,17 @@ func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
 		o.span.End(resultOf(response, err))
 	}
 	return response, err
+}
+
+// wants reports whether anything of an operation would be recorded.
+func (b *binding) wants(ctx context.Context) bool {
+	if !b.observer.Wants(ctx) {
+		return false
+	}
+	if !b.recorded.Load() {
+		b.recorded.Store(true)
+	}
+	return true
 }
 
 func (o *operation) start() telemetry.OperationStart {

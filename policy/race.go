@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
@@ -16,7 +18,10 @@ import (
 // caller's goroutine; a timer starts the hedges, which share nothing with the
 // walk but the regions that were asked and what the mutex guards.
 type race struct {
-	walk       *walk
+	walk       *walk // nil while the first leg goes the straight way
+	made       *walk // the walk, if it was made when that ended
+	straight   straight
+	leg        *azpolicy.Request // of the straight way
 	caller     context.Context
 	original   *http.Request // the caller's; while the race is on, its headers and host may change
 	header     []field       // of the original, before the first leg began
@@ -30,17 +35,12 @@ type race struct {
 	state  hedge.Race
 	timer  *time.Timer
 	ticked bool               // the timer has fired
+	alone  bool               // the timer will not fire, and no other goroutine has seen the race
 	legs   []answer           // of the hedges; blank while in flight, and for good once the race is over
 	won    answer             // of the hedge that won
 	hedged context.Context    // of the hedges; nil before the first
 	cancel context.CancelFunc // ends them
 	over   chan struct{}      // closed at the end, made when the first leg has to wait for it
-}
-
-// field is one header. Its values are never changed in place, only replaced.
-type field struct {
-	name   string
-	values []string
 }
 
 // races keeps those that were never hedged: armed and not fired is the usual
@@ -73,65 +73,86 @@ func (w *walk) raced() *race {
 		w.tellWithheld(reason)
 		return nil
 	}
+	r := newRace(w.request.Raw(), schedule)
+	r.walk, r.list, r.candidates = w, w.list, candidates
+	return r
+}
+
+func newRace(original *http.Request, schedule hedge.Schedule) *race {
 	r := races.Get().(*race)
-	r.walk, r.caller, r.original = w, caller, w.request.Raw()
-	r.list, r.candidates, r.state = w.list, candidates, hedge.MakeRace(schedule)
+	r.caller, r.original, r.state = original.Context(), original, hedge.MakeRace(schedule)
 	return r
 }
 
 // run runs the walk under a context that a winning hedge can end, and returns
 // the first final answer, or the walk's when there is none.
 func (r *race) run() (*http.Response, error) {
+	w := r.walk
 	ctx, loses := context.WithCancel(r.caller)
 	defer loses()
-	r.loses = loses
-	r.detach(ctx)
-	wait, _ := r.state.Next(r.walk.began)
+	w.request = r.detach(w.request, ctx, loses)
+	r.arm(w.began)
+	defer r.end()
+	return r.decide(w.run())
+}
+
+// arm starts the timer.
+func (r *race) arm(now time.Time) {
+	wait, _ := r.state.Next(now)
 	r.mutex.Lock()
 	r.timer = time.AfterFunc(wait, r.fire)
 	r.mutex.Unlock()
-	defer r.end()
-	response, err := r.walk.run()
-	return r.decide(response, err)
 }
 
-// detach gives the walk a request of its own, with a context that ends when a
-// hedge wins. Headers and URL stay shared with the original: copies would be
+// detach makes the first leg a request of its own, with a context that ends when
+// a hedge wins. Headers and URL stay shared with the original: copies would be
 // the dearest part of a race that is not run. The walk, and policies behind
 // ours, write to them, so what hedges need of them is noted before.
-func (r *race) detach(ctx context.Context) {
+func (r *race) detach(req *azpolicy.Request, ctx context.Context, loses context.CancelFunc) *azpolicy.Request {
 	for name, values := range r.original.Header {
 		r.header = append(r.header, field{name, values})
 	}
-	r.url = *r.original.URL
-	r.walk.request = r.walk.request.WithContext(ctx)
+	r.url, r.loses = *r.original.URL, loses
+	return req.WithContext(ctx)
 }
 
-// copy makes a request of the original as it was before the race.
-func (r *race) copy() privateRequest {
-	raw, address := r.original.WithContext(context.Background()), r.url
-	raw.URL, raw.Header, raw.Body, raw.GetBody = &address, make(http.Header, len(r.header)), nil, nil
-	for _, f := range r.header {
-		raw.Header[f.name] = f.values
-	}
-	return privateRequest{raw, r.walk.body}
+// quit stops the timer, and reports whether no other goroutine has seen the race.
+func (r *race) quit() bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.alone = r.alone || r.timer.Stop() && !r.ticked && r.hedged == nil
+	return r.alone
 }
 
 // end stops the timer and the legs that are still in flight. When no other
-// goroutine has seen the race, it goes back to the pool.
+// goroutine has seen the race, it goes back to the pool. A walk that was made
+// for it is given back.
 func (r *race) end() {
-	r.mutex.Lock()
-	alone := r.timer.Stop() && !r.ticked && r.hedged == nil
-	r.state.Stop(false) // after a panic of the walk; otherwise it is over
-	if r.cancel != nil {
-		r.cancel()
+	alone := r.quit()
+	if !alone {
+		r.abandon()
 	}
-	r.walk.shared = !alone
-	r.mutex.Unlock()
+	made := r.made
 	if alone {
 		clear(r.header)
 		*r = race{header: r.header[:0], fire: r.fire}
 		races.Put(r)
+	}
+	if made != nil {
+		made.free()
+	}
+}
+
+// abandon cancels what is in flight. Afterwards the timer does nothing any more.
+func (r *race) abandon() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.state.Stop(false) // after a panic of the walk; otherwise it is over
+	if r.walk != nil {
+		r.walk.shared = true
+	}
+	if r.cancel != nil {
+		r.cancel()
 	}
 }
 
@@ -140,9 +161,10 @@ func (r *race) tick() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.ticked = true
-	if r.caller.Err() != nil {
+	if r.caller.Err() != nil || r.state.Over() {
 		return
 	}
+	r.join()
 	for r.state.Tick(time.Now()) == hedge.Start {
 		r.move(hedge.Start)
 	}

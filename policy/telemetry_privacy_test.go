@@ -197,8 +197,8 @@ func TestReport159_OwnNamespace(t *testing.T) {
 }
 
 // TestSilentProvidersAllocateNothing: a read whose telemetry goes to an SDK meter
-// allocates the one value that is told about it, and nothing for each
-// measurement; without a listener not even that.
+// allocates the operation and the one value that is told about it, and nothing
+// for each measurement; without a listener not even those.
 func TestSilentProvidersAllocateNothing(t *testing.T) {
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 	silent := instantClient(t, &policy.Options{Hedge: hedge.Options{Disabled: true}})
@@ -208,5 +208,5 @@ func TestSilentProvidersAllocateNothing(t *testing.T) {
 	without := testing.AllocsPerRun(500, func() { readOnce(t, silent) })
 	with := testing.AllocsPerRun(500, func() { readOnce(t, metered) })
 	t.Logf("ReadItem: %.0f allocations, %.0f with a meter", without, with)
-	require.LessOrEqual(t, with-without, 1.0)
+	require.LessOrEqual(t, with-without, 2.0)
 }

@@ -28,8 +28,11 @@ func (*terminalError) NonRetriable() {}
 // open turns the result of the pipeline below PerCall into what azcosmos would
 // have given: the response or the error that the terminal error hides.
 func open(response *http.Response, err error) (*http.Response, error) {
-	var terminal *terminalError
-	if err == nil || !errors.As(err, &terminal) {
+	if err == nil {
+		return response, nil
+	}
+	var terminal *terminalError // on the heap: not for a success
+	if !errors.As(err, &terminal) {
 		return response, err
 	}
 	return terminal.response, terminal.cause

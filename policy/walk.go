@@ -78,11 +78,7 @@ func (w *walk) free() {
 }
 
 // begin makes the walk of a pass of its operation, and plans it.
-func (w *walk) begin(req *azpolicy.Request, v *regions.View) error {
-	b, err := bodyOf(req)
-	if err != nil {
-		return err
-	}
+func (w *walk) begin(req *azpolicy.Request, b body, v *regions.View) {
 	w.request, w.body, w.trial, w.reason = req, b, regions.None, telemetry.Initial
 	w.circuit.document, w.circuit.probed = w.info.Resource == request.ResDocument, regions.None
 	w.began = time.Now()
@@ -92,7 +88,6 @@ func (w *walk) begin(req *azpolicy.Request, v *regions.View) error {
 		readable := v.Topology().Readable()
 		w.limit = readable.Len() + 1
 	}
-	return nil
 }
 
 // plan computes the applicable regions by the rules of package regions, and
@@ -124,17 +119,20 @@ func (w *walk) plan(v *regions.View, now time.Time) {
 
 // run asks one region after the other until there is an answer for the caller.
 func (w *walk) run() (*http.Response, error) {
-	region := w.firstRegion(w.began)
+	return w.follow(w.attempt(w.firstRegion(w.began)))
+}
+
+// follow goes on from the first answer.
+func (w *walk) follow(a answer) (*http.Response, error) {
 	for {
-		a := w.attempt(region)
 		w.apply(a)
 		w.count(a)
 		w.remember(a)
-		next, more := w.step(a)
+		region, more := w.step(a)
 		if !more {
 			return w.finish()
 		}
-		region = next
+		a = w.attempt(region)
 	}
 }
 

@@ -1,6 +1,9 @@
 package request
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 // shape is what the path looks like, before the method has been considered.
 type shape uint8
@@ -85,6 +88,24 @@ func Classify(method, escapedPath string, header map[string][]string) Info {
 // makes for itself: GET of "" or "/", depending on how the endpoint was written.
 func IsAccountRead(method, escapedPath string) bool {
 	return verbOf(method) == verbGet && (escapedPath == "" || escapedPath == "/")
+}
+
+// PointRead reports whether [Classify] would say that the request reads one
+// document, and of which container, for a small part of its price. It may say no
+// for one that does: for an id with an escaped slash, and for a path that is
+// oddly written.
+func PointRead(method string, u *url.URL) (containerLink string, ok bool) {
+	const database, container, item = "/dbs/", "/colls/", "/docs/"
+	path := u.Path // has the segments of the escaped path, where RawPath is empty
+	if method != "GET" || u.RawPath != "" || strings.Count(path, "/") != 6 || !strings.HasPrefix(path, database) {
+		return "", false
+	}
+	a := len(database) + strings.IndexByte(path[len(database):], '/') // where the database ends
+	b := strings.LastIndexByte(path, '/') + 1 - len(item)             // where the container ends
+	if a == len(database) || b <= a+len(container) || b+len(item) == len(path) {
+		return "", false // an id is empty
+	}
+	return path[1:b], path[a:a+len(container)] == container && path[b:b+len(item)] == item
 }
 
 func verbOf(method string) verb {

@@ -2,6 +2,7 @@ package request
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,57 @@ func TestClassifyAgainstTwin(t *testing.T) {
 	assert.Greater(t, len(all), 4000)
 }
 
+// checkPointRead compares PointRead with Classify. Of canonical paths, as azcosmos writes them, it must know every
+// read of a document.
+func checkPointRead(t *testing.T, method, path string, canonical bool) {
+	t.Helper()
+	u, err := url.Parse(path)
+	if err != nil {
+		return
+	}
+	i := Classify(method, u.EscapedPath(), nil)
+	read := i.Resource == ResDocument && i.Operation == OpRead
+	link, ok := PointRead(method, u)
+	assert.False(t, ok && !read, "%s %s", method, path)
+	if ok && u.EscapedPath() == u.Path {
+		assert.Equal(t, i.ContainerLink, link, "%s %s", method, path)
+	}
+	if canonical {
+		assert.Equal(t, read, ok, "%s %s", method, path)
+	}
+}
+
+func TestPointRead(t *testing.T) {
+	for path, canonical := range map[string]bool{
+		"https://h/dbs/d/colls/c/docs/i":         true,
+		"https://h/dbs/d%20/colls/%C3%BC/docs/i": true,
+		"/dbs/dbs/colls/docs/docs/colls":         true,
+		"/dbs/colls/colls/docs/docs/docs":        true,
+		"/dbs/d/colls/c/docs":                    true,
+		"/dbs/d/colls/c/pkranges":                true,
+		"/dbs/d/colls/c":                         true,
+		"/dbs/d/users/c/docs/i":                  true,
+		"/dbs/d/colls/c/sprocs/i":                true,
+		"/dbs//colls/c/docs/i":                   true,
+		"/dbs/d/colls//docs/i":                   true,
+		"/dbs/d/colls/docs/i":                    true,
+		"/dbs/d/colls/docs/docs/":                true,
+		"/offers/o/colls/c/docs/i":               true,
+		"/":                                      true,
+		"":                                       true,
+		"/dbs/d/colls/c/docs/i%2Fj":              false,
+		"/dbs/d/colls/c/docs/i/":                 false,
+		"dbs/d/colls/c/docs/i":                   false,
+		"//dbs/d/colls/c/docs/i":                 false,
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "get"} {
+			checkPointRead(t, method, path, canonical)
+		}
+	}
+	u := &url.URL{Path: "/dbs/d/colls/c/docs/i"}
+	assert.Zero(t, testing.AllocsPerRun(100, func() { PointRead("GET", u) }))
+}
+
 func FuzzClassify(f *testing.F) {
 	f.Add("GET", "/dbs/d/colls/c/docs/i", uint32(0), "")
 	f.Add("POST", "/dbs/d/colls/c/docs/", uint32(1), `["a"]`)
@@ -185,6 +237,7 @@ func FuzzClassify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path string, bits uint32, value string) {
 		h := headerFromBits(bits, value)
 		checkAgainstTwin(t, method, path, h)
+		checkPointRead(t, method, path, false)
 		i := Classify(method, path, h)
 		_, _ = i.DatabaseName(), i.ContainerName()
 	})

@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
+	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+)
+
+// straight is the way of a point read while all is well: the region that a walk
+// would ask first is asked, without making an operation and a walk. Where there
+// is more to do than to return a success, both are made and go on from there.
+type straight struct {
+	view     *view
+	request  *azpolicy.Request
+	began    time.Time
+	hedged   bool // the read may be hedged
+	schedule hedge.Schedule
+}
+
+// straightView is the view by which a point read goes straight, nil if it takes
+// a walk to know where to go, or if there is something to tell. Both policies
+// ask. If the answer changes between the two, PerRetry makes the operation.
+func (b *binding) straightView(raw *http.Request) *view {
+	e, ctx := b.only.Load(), raw.Context()
+	link, ok := request.PointRead(raw.Method, raw.URL)
+	if e == nil || !ok {
+		return nil
+	}
+	v, a := e.viewed(), e.account
+	switch {
+	case v == nil, v.straight == regions.None, a.health.Load() != nil, !a.breaker.Empty(), !a.ppaf.Empty():
+		return nil
+	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), b.recorded.Load() && b.observer.Wants(ctx):
+		return nil
+	case b.kept.Load() > 0, ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(link) == nil:
+		return nil
+	}
+	return v
+}
+
+// straightWay begins the way. Why there are no hedges need not be told: nobody
+// records it.
+func (v *view) straightWay(req *azpolicy.Request) straight {
+	s := straight{view: v, request: req, began: time.Now()}
+	if v.endpoint.hedges() {
+		until, bounded := req.Raw().Context().Deadline()
+		var withheld hedge.Reason
+		s.schedule, withheld = hedge.Plan(v.endpoint.options.Hedge, v.query, s.began, until, bounded)
+		s.hedged = withheld == hedge.ReasonNone
+	}
+	return s
+}
+
+// straightIn works out where point reads go straight in a view, None if it always
+// takes a walk, and what there is to know for their hedges.
+func (e *endpoint) straightIn(v *regions.View) (regions.Index, hedge.Query) {
+	p := v.Plan(regions.Route{Excluded: v.ClientExcluded(), Override: regions.None})
+	q := hedge.Query{
+		Document:        true,
+		MultiWrite:      v.Topology().MultiWrite(),
+		AccountDisabled: v.Topology().HedgingForbidden(),
+		Candidates:      hedge.Candidates(p.Regions, v.ClientExcluded()).Len(),
+	}
+	if p.Fallback || e.options.Retry.AttemptTimeout > 0 {
+		return regions.None, q
+	}
+	return p.Regions.First(), q
+}
+
+// hedges reports whether requests are hedged that do not say otherwise.
+func (b *binding) hedges() bool { return b.sends && !b.options.Hedge.Disabled }
+
+// run asks the region, as the first leg of a race if the read may be hedged.
+func (s *straight) run() (*http.Response, error) {
+	raw, host := s.request.Raw(), s.view.Topology().Host(s.view.straight)
+	raw.URL.Host, raw.Host = host, host
+	if s.hedged {
+		return s.race()
+	}
+	response, err := s.request.Next()
+	if s.well(response, err) {
+		return s.deliver(response)
+	}
+	w := s.walk(s.request, classified(raw.URL, raw.Header))
+	defer w.free()
+	return s.goOn(w, response, err)
+}
+
+func (s *straight) race() (*http.Response, error) {
+	ctx, loses := context.WithCancel(s.request.Raw().Context())
+	defer loses()
+	r := newRace(s.request.Raw(), s.schedule)
+	r.straight, r.leg = *s, r.detach(s.request, ctx, loses)
+	r.arm(s.began)
+	defer r.end()
+	response, err := r.leg.Next()
+	if s.well(response, err) && r.quit() {
+		return s.deliver(response)
+	}
+	w := r.joined()
+	return r.decide(s.goOn(w, response, err))
+}
+
+// join makes the walk, if the first leg has gone the straight way so far. That
+// region has been asked; the hedges may ask all others. The caller holds the mutex.
+func (r *race) join() {
+	if r.walk != nil {
+		return
+	}
+	w := r.straight.walk(r.leg, classified(&r.url, r.headers()))
+	w.inRace = true
+	r.walk, r.made, r.list, r.candidates = w, w, w.list, w.list.Set()&^w.never
+}
+
+// joined is the walk, made now or when the timer fired.
+func (r *race) joined() *walk {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.join()
+	return r.walk
+}
+
+// well reports whether there is no more to do than to return the answer.
+func (s *straight) well(response *http.Response, err error) bool {
+	return err == nil && response != nil && response.StatusCode < http.StatusBadRequest && s.view.endpoint.account.breaker.Empty()
+}
+
+func (s *straight) deliver(response *http.Response) (*http.Response, error) {
+	s.view.endpoint.account.traffic.Count(int(s.view.straight), false, false, s.began)
+	return response, nil
+}
+
+// walk makes a walk that has been to the region.
+func (s *straight) walk(req *azpolicy.Request, info request.Info) *walk {
+	w := walks.Get().(*walk)
+	w.operation = &operation{endpoint: s.view.endpoint, info: info}
+	w.begin(req, body{}, s.view.View)
+	w.began = s.began
+	w.claims.Claim(s.view.straight)
+	w.visit(s.view.straight)
+	return w
+}
+
+// goOn lets a walk go on from the answer of the region.
+func (s *straight) goOn(w *walk, response *http.Response, err error) (*http.Response, error) {
+	s.view.endpoint.keep(s.request, w.operation)
+	a := answer{region: s.view.straight, start: s.began, response: response, err: err}
+	return w.follow(w.judged(a, nil))
+}
+
+// classified says what a point read means.
+func classified(u *url.URL, header http.Header) request.Info {
+	return request.Classify(http.MethodGet, u.EscapedPath(), header)
+}
+
+// keep holds on to an operation that PerCall did without: azcore may repeat a
+// 429. Until PerCall drops it, no read goes straight.
+func (b *binding) keep(req *azpolicy.Request, o *operation) {
+	o.kept = true
+	b.kept.Add(1)
+	req.SetOperationValue(o)
+}
+
+// drop lets go of what was kept of an operation that has ended.
+func (b *binding) drop(req *azpolicy.Request) {
+	if b.kept.Load() == 0 {
+		return
+	}
+	var o *operation
+	if req.OperationValue(&o) && o.kept {
+		b.kept.Add(-1)
+	}
+}

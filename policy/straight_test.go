@@ -1,0 +1,150 @@
+package policy_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+	"github.com/stretchr/testify/require"
+
+	"github.com/azcosmos-ha/azcosmos-ha/hedge"
+	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
+	"github.com/azcosmos-ha/azcosmos-ha/policy"
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
+	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
+)
+
+// between runs a function once, between PerCall and PerRetry of the next read of
+// an item: what the two policies see of the world differs then.
+type between struct{ do func() }
+
+func (b *between) Do(req *azpolicy.Request) (*http.Response, error) {
+	if do := b.do; do != nil && req.Raw().Method == http.MethodGet {
+		b.do = nil
+		do()
+	}
+	return req.Next()
+}
+
+// withBetween puts the policy in front of PerRetry.
+func withBetween(b *between, s setup) setup {
+	s.change = func(o *azcosmos.ClientOptions) { o.PerRetryPolicies = append(o.PerRetryPolicies, b) }
+	return s
+}
+
+// TestChangeBetweenThePolicies: a read that PerCall let go without an operation
+// is routed by what PerRetry sees, once, and the next one as ever.
+func TestChangeBetweenThePolicies(t *testing.T) {
+	for _, hedged := range []bool{false, true} {
+		var b between
+		inWorld(t, withBetween(&b, setup{hedged: hedged}), func(w *world) {
+			b.do = func() { w.ha.SetExcludedRegions(A) }
+			w.expect(read, "200", "B", 0)
+			b.do = func() { w.ha.SetExcludedRegions() }
+			w.expect(read, "200", "A", 0)
+			b.do = func() { // a write marks A: reads are to pass it
+				w.Down(A)
+				_, err := read(w.Context(), w.container)
+				require.NoError(w, err)
+				w.Up(A)
+			}
+			w.expect(read, "200", "A B B", 0) // the first two are the inner one's
+			w.expect(read, "200", "B", 0)
+			pass(regions.MarkFor)
+			w.expect(read, "200", "A", 0)
+		})
+	}
+}
+
+// TestRecordedAndNot: what is recorded does not depend on what other operations
+// have recorded.
+func TestRecordedAndNot(t *testing.T) {
+	inWorld(t, setup{hedged: true}, func(w *world) {
+		for range 2 {
+			w.expect(read, "200", "A", 0)
+			ctx, record := telemetry.Record(w.Context())
+			w.expectWith(ctx, read, "200", "A", 0)
+			require.Equal(w, []string{A}, record.Contacted())
+		}
+	})
+}
+
+// TestThrottledOnce: azcore repeats a 429 of a read that went straight. The
+// repetition is a pass of the same operation, and what was kept for it is gone.
+func TestThrottledOnce(t *testing.T) {
+	for _, hedged := range []bool{false, true} {
+		inWorld(t, setup{hedged: hedged}, func(w *world) {
+			w.Inject(gateway.Rule{Region: A, Status: 429, SubStatus: 3200, Hits: 2, Header: map[string]string{"x-ms-retry-after-ms": "10"}})
+			if hedged {
+				w.expect(read, "200", "A B", 0) // a 429 starts the hedge at once
+				w.expect(read, "200", "A B", 0)
+			} else {
+				w.expect(read, "200", "A A A", 20*time.Millisecond)
+			}
+			w.expect(read, "200", "A", 0)
+		})
+	}
+}
+
+// TestReadsOfOddItems: ids that have to be escaped, and paths that are no item's.
+func TestReadsOfOddItems(t *testing.T) {
+	inWorld(t, setup{}, func(w *world) {
+		for _, id := range []string{"a b", "ü", "100%", "a+b", "?", "#"} {
+			_, err := w.container.CreateItem(w.Context(), key("a"), item(id, "a", 0), nil)
+			require.NoError(w, err, id)
+			w.Inject(gateway.Rule{Region: A, Operations: []string{"read"}, Status: 503, Hits: 1})
+			w.ResetLog()
+			_, err = w.container.ReadItem(w.Context(), key("a"), id, nil)
+			require.NoError(w, err, id)
+			require.Equal(w, "A B", w.contacted(), id)
+		}
+	})
+}
+
+// TestTwoEndpointsOfOneClientOption: options that serve two clients have no only
+// endpoint; each read goes by its own.
+func TestTwoEndpointsOfOneClientOption(t *testing.T) {
+	var options *azcosmos.ClientOptions
+	s := setup{gateway: gateway.Options{MultiWrite: true}}
+	s.change = func(o *azcosmos.ClientOptions) { options = o }
+	inWorld(t, s, func(w *world) {
+		w.expect(read, "200", "A", 0)
+		credential, err := azcosmos.NewKeyCredential(accountKey)
+		require.NoError(w, err)
+		second, err := azcosmos.NewClientWithKey(w.RegionEndpoint(C), credential, options)
+		require.NoError(w, err)
+		w.Cleanup(second.Close)
+		container, err := second.NewContainer("db", "items")
+		require.NoError(w, err)
+		for range 2 {
+			w.ResetLog()
+			_, err = read(w.Context(), container)
+			require.NoError(w, err)
+			require.Equal(w, "C", w.contacted(), "a regional endpoint keeps its region")
+			w.expect(read, "200", "A", 0)
+		}
+	})
+}
+
+// TestDeadlineBeforeTheThreshold: such a read is not hedged; one with more time is.
+func TestDeadlineBeforeTheThreshold(t *testing.T) {
+	s := setup{hedged: true, policy: policy.Options{Hedge: hedge.Options{Threshold: time.Second}}}
+	inWorld(t, s, func(w *world) {
+		for _, c := range []struct {
+			deadline      time.Duration
+			outcome, seen string
+			took          time.Duration
+		}{
+			{time.Second, "deadline", "A", time.Second},
+			{time.Second + 1, "200", "A B", time.Second},
+		} {
+			w.Inject(gateway.Rule{Region: A, Kind: gateway.Hang, Hits: 1})
+			ctx, cancel := context.WithTimeout(w.Context(), c.deadline)
+			w.expectWith(ctx, read, c.outcome, c.seen, c.took)
+			cancel()
+		}
+	})
+}
