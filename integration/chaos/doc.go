@@ -31,10 +31,14 @@
 // [simulation.Stage]; so are the invariants, but for those that hold only of exact
 // times. Only the generator is new: the worlds of the simulation last minutes, and
 // they cannot be made shorter, since what a busy machine adds to a request does not
-// shrink with them. That is [Slack], 2 s: by so much may a request end after its
-// deadline, so much time must be left for a request that has to succeed. Options
-// of the middleware are short for the same reason: the breaker opens for a tenth of a
-// second, so that all is let back in the end.
+// shrink with them. That is [Slack], 2 s, and the longest stall of the machine that
+// was measured: by so much may a request end after its deadline, so much time must be
+// left for a request that has to succeed. Options of the middleware are short for the
+// same reason: the breaker opens for a tenth of a second, so that all is let back in
+// the end. Under a name that nobody uses any more, of a range that was split or of a key
+// whose range was not known yet, the breaker keeps what has no effect for half a minute:
+// that it holds nothing at all is judged in the last round of each of the four
+// when its share is 40 s or more.
 //
 // In the end, past the middleware, the items are read: they must be what the last
 // write that took effect has written. Which writes took effect is told by the store, or

@@ -25,10 +25,10 @@ func TestRisen(t *testing.T) {
 		want  string
 	}{
 		{before, ""},
-		{level{5, 12, 9 << 20}, ""},
+		{level{3, 10, 9 << 20}, ""},
 		{level{1, 8, 0}, ""},
-		{level{6, 10, 1 << 20}, "6 goroutines, 3 before"},
-		{level{3, 13, 1 << 20}, "13 open file descriptors, 10 before"},
+		{level{4, 10, 1 << 20}, "4 goroutines, 3 before"},
+		{level{3, 11, 1 << 20}, "11 open file descriptors, 10 before"},
 		{level{3, 10, 9<<20 + 1}, "9216 KB on the heap, 1024 KB before"},
 	} {
 		require.Equal(t, c.want, risen(before, c.after), "%+v", c.after)

@@ -14,16 +14,15 @@ type level struct {
 	heap        uint64 // bytes in use after a collection
 }
 
-// Margin is what a level may have risen by in the end: two goroutines and two
-// descriptors, for what the runtime and the emulator's watcher begin by the way, and
-// eight megabytes of the heap. Two things hold memory after a round that are not
+// Margin is what a level may have risen by in the end: no goroutine, no descriptor,
+// and eight megabytes of the heap. Two things hold memory after a round that are not
 // ours: azcosmos keeps caches by endpoint for as long as the process lives, and each
 // round has endpoints of its own; net/http keeps some HTTP/2 connections that were
 // closed for the 90 s after which an idle one would be.
 var Margin = struct {
 	Goroutines, Descriptors int
 	Heap                    uint64
-}{2, 2, 8 << 20}
+}{0, 0, 8 << 20}
 
 // measure takes the level, once the goroutines are down to a number or have had
 // their time to end.

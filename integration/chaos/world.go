@@ -10,7 +10,8 @@ import (
 )
 
 // Slack is what a busy machine with two cores may add to a request, with the race
-// detector on.
+// detector on. To it comes the longest stall of the machine that was measured in the
+// round.
 const Slack = 2 * time.Second
 
 // allRegions are the regions that accounts are made of, a part of the simulation's.
@@ -100,8 +101,8 @@ func (m *maker) client() {
 		c.Failover = 1 + m.IntN(2)
 	}
 	c.TimeoutWindow = m.d(100*time.Millisecond, 400*time.Millisecond)
-	c.NoHedge = m.chance(0.3)
-	c.Threshold, c.Step = m.d(20*time.Millisecond, 200*time.Millisecond), m.d(20*time.Millisecond, 200*time.Millisecond)
+	c.NoHedge = m.chance(0.2)
+	c.Threshold, c.Step = m.d(10*time.Millisecond, 100*time.Millisecond), m.d(10*time.Millisecond, 100*time.Millisecond)
 	c.HedgeWrites = m.chance(0.1)
 	if m.chance(0.15) {
 		c.MaxInFlight = 1 + m.IntN(4)
