@@ -184,6 +184,14 @@ func (a *account) refresh(now time.Time, interval time.Duration) *flight {
 	return a.flight
 }
 
+// turn is how long the next refresh has to wait, false if there can be none.
+func (a *account) turn(now time.Time) (time.Duration, bool) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	wait := min(a.attempted.Add(refreshInterval).Sub(now), refreshInterval) // less, but for a clock that went back
+	return wait, a.template != nil && a.middleware.background.Err() == nil
+}
+
 // toldAt is when the topology changed last, and when the account last told it.
 func (a *account) toldAt() (changed, confirmed time.Time) {
 	a.learning.Lock()

@@ -234,9 +234,10 @@ func TestRefreshAfterRefusedConnection(t *testing.T) {
 }
 
 // TestWriteRegionLost: the write region is lost for good, and the account fails
-// over while nobody there can say 403/3: the first write after that finds the
-// new write region within its call. Until then writes fail as they would
-// without us, and ask for the topology at most once a second.
+// over while nobody there can say 403/3: every write that begins after that finds
+// the new write region within its call. Each write waits for a topology that was
+// read since it failed: not at all for the first one, for as much of a second as
+// is left since the last reading for all others.
 func TestWriteRegionLost(t *testing.T) {
 	for name, rule := range map[string]gateway.Rule{
 		"refused": fault(A, gateway.Refuse), "503": status(A, 503, 0), "410/1022": status(A, 410, 1022), "429/3092": status(A, 429, 3092),
@@ -244,22 +245,47 @@ func TestWriteRegionLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, setup{}, func(w *world) {
 				w.Inject(rule)
-				for range 30 {
+				for i := range 10 {
 					got, took := w.do(w.Context(), upsert)
 					require.NotEqual(w, "200", got)
-					require.Zero(w, took)
+					require.Equal(w, map[bool]time.Duration{true: 0, false: 900 * time.Millisecond}[i == 0], took)
 					time.Sleep(100 * time.Millisecond)
 				}
-				require.Len(w, w.AccountReads(), 3)
+				require.Len(w, w.AccountReads(), 10)
 				w.SetWriteRegion(C)
-				time.Sleep(time.Second)
 				regions := map[bool]string{true: "A A C", false: "A C"}[name == "refused"]
-				w.expect(upsert, "200", regions, 0)
+				w.expect(upsert, "200", regions, 900*time.Millisecond)
 				w.expect(upsert, "200", "C", 0)
 				require.Empty(w, w.store.Repeated())
 			})
 		})
 	}
+}
+
+// TestWriteRegionLostToMany: writes that fail around the time of the move share
+// one account read a second, and none that begins after the move is lost.
+func TestWriteRegionLostToMany(t *testing.T) {
+	s := setup{}
+	s.gateway.Latency = map[string]time.Duration{A: 5 * time.Millisecond, C: 25 * time.Millisecond, gateway.Global: 20 * time.Millisecond}
+	inWorld(t, s, func(w *world) {
+		w.Down(A)
+		var callers sync.WaitGroup
+		for i := range 100 {
+			if i == 53 {
+				w.SetWriteRegion(C)
+			}
+			callers.Go(func() {
+				got, took := w.do(w.Context(), upsert)
+				if i >= 53 && (got != "200" || took > time.Second+70*time.Millisecond) {
+					w.Errorf("write %d: %s after %v", i, got, took)
+				}
+			})
+			time.Sleep(50 * time.Millisecond)
+		}
+		callers.Wait()
+		require.LessOrEqual(w, len(w.AccountReads()), 6)
+		require.Empty(w, w.store.Repeated())
+	})
 }
 
 // TestWriteRegionHangs: nobody can say whether a write that hangs was carried

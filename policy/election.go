@@ -50,22 +50,36 @@ func (w *walk) findPrimary(refused regions.Index) (regions.Index, bool) {
 
 // seekPrimary follows a write that its write region surely did not carry out:
 // the account may have failed over since its topology was read, and a region
-// that stays lost never answers the 403/3 that would tell. The topology is
-// awaited, once, and a new primary is asked.
+// that stays lost never answers the 403/3 that would tell. A topology that was
+// read since is awaited, once, and a new primary is asked.
 func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
 	account, ctx := w.endpoint.account, w.request.Raw().Context()
 	if w.replanned || w.attempts >= w.limit {
 		return regions.None, false
 	}
 	w.replanned = true
-	if f := w.refresh(w.last, refreshInterval); f != nil {
-		f.waitFresh(ctx)
+	moved := func() bool { return account.topology.Load().Primary() != lost }
+	if now := time.Now(); !w.awaitReading(now) && !moved() {
+		if wait, ok := account.turn(time.Now()); ok && sleep(ctx, wait) {
+			w.awaitReading(now)
+		}
 	}
-	if ctx.Err() != nil || account.topology.Load().Primary() == lost {
+	if ctx.Err() != nil || !moved() {
 		return regions.None, false
 	}
 	w.reason, w.repeated = telemetry.Failover, false
 	return w.planAgain(), true
+}
+
+// awaitReading reads the topology, or waits for the one who does, and reports
+// whether the reading began after a moment.
+func (w *walk) awaitReading(after time.Time) bool {
+	f := w.refresh(w.last, refreshInterval)
+	if f == nil {
+		return false
+	}
+	f.waitFresh(w.request.Raw().Context())
+	return !f.since.Before(after)
 }
 
 // refused notes a refusal: the first one counts.
