@@ -106,11 +106,15 @@ func bodyOf(req *azpolicy.Request) (body, error) {
 	if source == nil {
 		return body{}, nil
 	}
-	if _, err := source.Seek(0, io.SeekStart); err != nil {
+	size, err := source.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = source.Seek(0, io.SeekStart)
+	}
+	if err != nil {
 		return body{}, fmt.Errorf("azcosmos-ha: rewind the request body: %w", err)
 	}
-	content, err := io.ReadAll(source)
-	if err != nil {
+	content := make([]byte, size)
+	if _, err := io.ReadFull(source, content); err != nil {
 		return body{}, fmt.Errorf("azcosmos-ha: read the request body: %w", err)
 	}
 	return body{content, req.Raw().Header.Get("Content-Type")}, nil

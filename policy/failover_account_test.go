@@ -151,6 +151,7 @@ func TestFailoverRegionLeaves(t *testing.T) {
 	inWorld(t, ppafAccount(1), func(w *world) {
 		w.MoveRange("items", "0", B)
 		w.expect(upsert, "200", "A B", 0)
+		synctest.Wait() // the refusal's refresh still sees B
 		w.SetRegions(A, C)
 		w.MoveRange("items", "0", C)
 		w.expect(upsert, "200", "B A C", 0) // 403/1008, 403/3
