@@ -145,7 +145,7 @@ func (e *evidence) lastOf(caller int, write bool) (last *operation) {
 func quietIsEmpty(e *evidence, fail report) {
 	split := slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Split })
 	if e.Slack > 0 {
-		if left := held(e.AtEnd, e.Patient, !split); left != "" {
+		if left := held(e.AtEnd, e.Patient, !slices.ContainsFunc(e.Events, Event.overridesLast)); left != "" {
 			fail("%s", left)
 		}
 		return

@@ -167,6 +167,10 @@ func TestOverSocketsNothingIsWrong(t *testing.T) {
 			h.AtEnd.Accounts[0].Unwell = []telemetry.PartitionState{{Region: east, NextProbe: &due}}
 			h.AtEnd.Accounts[0].Overrides = []telemetry.OverrideState{{Timeouts: 1}}
 		},
+		"a client need not know where the writes are": func(h *byHand) {
+			h.Events = append(h.Events, Event{At: Duration(50 * time.Second), Do: Primary, Region: east})
+			h.AtEnd.Accounts[0].Overrides = []telemetry.OverrideState{{Region: east}}
+		},
 		"a request had no time": func(h *byHand) {
 			r := h.result("0.2")
 			r.Deadline, r.Answer = Duration(slack), answer{Status: 503, Err: "answer"}

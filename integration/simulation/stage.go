@@ -138,11 +138,16 @@ func (s *Stage) EveryKey(ctx context.Context, c *Caller, cross bool) {
 // patient stage, whether they hold nothing at all. What was recorded under a name
 // that nobody uses any more, of a range that was split or of a key whose range
 // was not known yet, lapses with the options' times, and the breaker looks for it
-// within half a minute. The override of a range that was split stays.
+// within half a minute. Overrides are left out if they may last.
 func (s *Stage) Quiet() bool {
-	split := slices.ContainsFunc(s.begun, func(i int) bool { return s.e.Events[i].Do == Split })
-	return held(s.e.ha.State(), s.e.Patient, !split) == ""
+	last := slices.ContainsFunc(s.begun, func(i int) bool { return s.e.Events[i].overridesLast() })
+	return held(s.e.ha.State(), s.e.Patient, !last) == ""
 }
+
+// overridesLast tells an event after which overrides stay although all is well: that
+// of a range that was split, and one to the account's write region, of which the
+// client need not know for five minutes.
+func (v Event) overridesLast() bool { return v.Do == Split || v.Do == Primary || v.Do == Regions }
 
 // held is what a state holds: everything, or what still has an effect; with the
 // overrides, or without. What avoids a slow region lasts for five minutes.
