@@ -55,13 +55,17 @@ func TestChaos(t *testing.T) {
 func chaos(t *testing.T, a arena, base uint64, share time.Duration) {
 	began, told := time.Now(), tally{}
 	length := min(max(share/3, 250*time.Millisecond), 6*time.Second)
+	patient, rounds := share >= 2*time.Minute, share
+	if patient {
+		rounds -= 30 * time.Second // that the last round takes longer
+	}
 	goroutines := runtime.NumGoroutine()
 	playOne(t, a, base<<16, 250*time.Millisecond, goroutines, told)
 	before, n := measure(goroutines), uint64(1)
-	for ; n == 1 || time.Since(began)+length < share; n++ {
+	for ; n == 1 || time.Since(began)+length < rounds; n++ {
 		playOne(t, a, base<<16+n, length, before.goroutines, told)
 	}
-	if a.patient = share >= 40*time.Second; a.patient {
+	if a.patient = patient; patient {
 		playOne(t, a, base<<16+n, length, before.goroutines, told)
 	}
 	after := measure(before.goroutines)

@@ -38,7 +38,7 @@
 // the end. Under a name that nobody uses any more, of a range that was split or of a key
 // whose range was not known yet, the breaker keeps what has no effect for half a minute:
 // that it holds nothing at all is judged in the last round of each of the four
-// when its share is 40 s or more.
+// when its share is two minutes or more.
 //
 // In the end, past the middleware, the items are read: they must be what the last
 // write that took effect has written. Which writes took effect is told by the store, or
