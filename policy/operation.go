@@ -52,7 +52,7 @@ var _ azpolicy.Policy = (*operationPolicy)(nil)
 // and opens the terminal error of the walk on the way back.
 func (p *operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	raw := req.Raw()
-	if v := p.straightView(raw); v != nil && v.endpoint.host == raw.URL.Host && !p.wants(raw.Context()) {
+	if e, _ := p.straightEndpoint(raw); e != nil && e.host == raw.URL.Host && !p.wants(raw.Context()) {
 		defer p.drop(req)
 		return open(req.Next())
 	}

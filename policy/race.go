@@ -128,14 +128,16 @@ func (r *race) quit() bool {
 // goroutine has seen the race, it goes back to the pool. A walk that was made
 // for it is given back.
 func (r *race) end() {
-	alone := r.quit()
+	alone := r.alone || r.quit()
 	if !alone {
 		r.abandon()
 	}
 	made := r.made
 	if alone {
 		clear(r.header)
-		*r = race{header: r.header[:0], fire: r.fire}
+		header, fire := r.header[:0], r.fire
+		*r = race{} // as a literal with these fields it would be made elsewhere and copied
+		r.header, r.fire = header, fire
 		races.Put(r)
 	}
 	if made != nil {

@@ -18,29 +18,31 @@ var _ azpolicy.Policy = (*routePolicy)(nil)
 // Whatever is not ours to route, an account read or a request without an
 // operation, passes through.
 func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
-	if v := p.straightView(req.Raw()); v != nil {
-		s := v.straightWay(req)
-		return s.run()
+	e, link := p.straightEndpoint(req.Raw())
+	if e != nil {
+		if v := e.straightView(req.Raw().Context(), link); v != nil {
+			s := v.straightWay(req)
+			return s.run()
+		}
 	}
 	w := walks.Get().(*walk)
 	defer w.free()
-	if !req.OperationValue(&w.operation) && !p.late(w, req) {
+	switch {
+	case req.OperationValue(&w.operation):
+		return w.pass(req)
+	case e != nil:
+		return w.latePass(e, req)
+	default:
 		return req.Next()
 	}
-	return w.pass(req)
 }
 
-// late makes the operation of a point read that PerCall did without, and reports
-// whether it is one.
-func (b *binding) late(w *walk, req *azpolicy.Request) bool {
-	e, raw := b.only.Load(), req.Raw()
-	_, ok := request.PointRead(raw.Method, raw.URL)
-	if e == nil || !ok {
-		return false
-	}
-	w.operation = &operation{endpoint: e, info: classified(raw.URL, raw.Header)}
-	b.keep(req, w.operation)
-	return true
+// latePass is the pass of a point read that PerCall let go without an operation.
+func (w *walk) latePass(e *endpoint, req *azpolicy.Request) (*http.Response, error) {
+	w.operation = &operation{endpoint: e, info: classified(req.Raw().URL, req.Raw().Header)}
+	response, err := w.pass(req)
+	e.keep(req, w.operation, response)
+	return response, err
 }
 
 // pass is one pass of the operation.

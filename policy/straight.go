@@ -24,22 +24,27 @@ type straight struct {
 	schedule hedge.Schedule
 }
 
-// straightView is the view by which a point read goes straight, nil if it takes
-// a walk to know where to go, or if there is something to tell. Both policies
-// ask. If the answer changes between the two, PerRetry makes the operation.
-func (b *binding) straightView(raw *http.Request) *view {
-	e, ctx := b.only.Load(), raw.Context()
+// straightEndpoint is the endpoint whose point reads PerCall lets go without an
+// operation, nil if this request is none, or others have come. PerRetry makes
+// the operation where one is needed.
+func (b *binding) straightEndpoint(raw *http.Request) (e *endpoint, containerLink string) {
 	link, ok := request.PointRead(raw.Method, raw.URL)
-	if e == nil || !ok {
-		return nil
+	if !ok {
+		return nil, ""
 	}
+	return b.only.Load(), link
+}
+
+// straightView is the view by which a point read goes straight, nil if it takes
+// a walk to know where to go, or if there is something to tell.
+func (e *endpoint) straightView(ctx context.Context, containerLink string) *view {
 	v, a := e.viewed(), e.account
 	switch {
 	case v == nil, v.straight == regions.None, a.health.Load() != nil, !a.breaker.Empty(), !a.ppaf.Empty():
 		return nil
-	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), b.recorded.Load() && b.observer.Wants(ctx):
+	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), e.recorded.Load() && e.observer.Wants(ctx):
 		return nil
-	case b.kept.Load() > 0, ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(link) == nil:
+	case e.kept.Load() > 0, ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(containerLink) == nil:
 		return nil
 	}
 	return v
@@ -90,7 +95,9 @@ func (s *straight) run() (*http.Response, error) {
 	}
 	w := s.walk(s.request, classified(raw.URL, raw.Header))
 	defer w.free()
-	return s.goOn(w, response, err)
+	response, err = s.goOn(w, response, err)
+	s.view.endpoint.keep(s.request, w.operation, response)
+	return response, err
 }
 
 func (s *straight) race() (*http.Response, error) {
@@ -105,7 +112,9 @@ func (s *straight) race() (*http.Response, error) {
 		return s.deliver(response)
 	}
 	w := r.joined()
-	return r.decide(s.goOn(w, response, err))
+	response, err = r.decide(s.goOn(w, response, err))
+	s.view.endpoint.keep(s.request, w.operation, response)
+	return response, err
 }
 
 // join makes the walk, if the first leg has gone the straight way so far. That
@@ -150,7 +159,6 @@ func (s *straight) walk(req *azpolicy.Request, info request.Info) *walk {
 
 // goOn lets a walk go on from the answer of the region.
 func (s *straight) goOn(w *walk, response *http.Response, err error) (*http.Response, error) {
-	s.view.endpoint.keep(s.request, w.operation)
 	a := answer{region: s.view.straight, start: s.began, response: response, err: err}
 	return w.follow(w.judged(a, nil))
 }
@@ -160,9 +168,12 @@ func classified(u *url.URL, header http.Header) request.Info {
 	return request.Classify(http.MethodGet, u.EscapedPath(), header)
 }
 
-// keep holds on to an operation that PerCall did without: azcore may repeat a
-// 429. Until PerCall drops it, no read goes straight.
-func (b *binding) keep(req *azpolicy.Request, o *operation) {
+// keep holds on to an operation that PerCall did without, when azcore is about
+// to repeat it. Until PerCall drops it, no read goes straight.
+func (b *binding) keep(req *azpolicy.Request, o *operation, response *http.Response) {
+	if response == nil || response.StatusCode != http.StatusTooManyRequests || o.kept {
+		return
+	}
 	o.kept = true
 	b.kept.Add(1)
 	req.SetOperationValue(o)

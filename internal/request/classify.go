@@ -97,15 +97,20 @@ func IsAccountRead(method, escapedPath string) bool {
 func PointRead(method string, u *url.URL) (containerLink string, ok bool) {
 	const database, container, item = "/dbs/", "/colls/", "/docs/"
 	path := u.Path // has the segments of the escaped path, where RawPath is empty
-	if method != "GET" || u.RawPath != "" || strings.Count(path, "/") != 6 || !strings.HasPrefix(path, database) {
+	if method != "GET" || u.RawPath != "" || !strings.HasPrefix(path, database) {
 		return "", false
 	}
-	a := len(database) + strings.IndexByte(path[len(database):], '/') // where the database ends
-	b := strings.LastIndexByte(path, '/') + 1 - len(item)             // where the container ends
-	if a == len(database) || b <= a+len(container) || b+len(item) == len(path) {
-		return "", false // an id is empty
+	a := len(database) // where the database's id begins, then where it ends
+	if a += strings.IndexByte(path[a:], '/'); a <= len(database) || !strings.HasPrefix(path[a:], container) {
+		return "", false
 	}
-	return path[1:b], path[a:a+len(container)] == container && path[b:b+len(item)] == item
+	a += len(container)
+	b := a + strings.IndexByte(path[a:], '/') // where the container's id ends
+	if b <= a || !strings.HasPrefix(path[b:], item) {
+		return "", false
+	}
+	id := path[b+len(item):]
+	return path[1:b], id != "" && strings.IndexByte(id, '/') < 0
 }
 
 func verbOf(method string) verb {
