@@ -24,11 +24,21 @@
 // which PerCall opens again: the caller sees exactly what azcosmos would have
 // given.
 //
+// # The straight way
+//
+// A point read that nobody records, while nothing of its account is unwell and
+// no breaker, override or exclusion of its own has a say, needs none of that:
+// PerCall lets it go as it is, and PerRetry asks the region that a walk would
+// ask first. A success is returned, and nothing was allocated; hedging adds the
+// timer and the context that it needs. At anything else, or when the timer
+// fires, the walk is made, which goes on as if it had asked that region itself.
+//
 // # What is left alone
 //
 // Requests to an account whose topology is not known, metadata writes and
 // requests of unknown shape pass through untouched. Session tokens, the
 // tentative-writes header and the Authorization header are never changed.
-// Status codes 410 (topology of a partition), 429 and 449 go back raw:
-// azcosmos and azcore handle them.
+// Status codes 410 (topology of a partition), 429 and 449 go back raw, but for
+// 410/1022 and other 410 that are the region's fault, and 429/3092: azcosmos and
+// azcore handle them.
 package policy
