@@ -133,7 +133,7 @@ func measureLookups(e effort) ([]share, error) {
 		work := repeat(l.do)
 		runners = append(runners, runner{l.name, func(n int) error { return work(many * n) }})
 	}
-	samples, err := interleave(runners, max(e.rounds/2, 1), e.perTurn)
+	samples, err := interleave(runners, plan{max(e.rounds/3, 1), 2, true})
 	if err != nil {
 		return nil, err
 	}

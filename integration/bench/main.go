@@ -16,6 +16,7 @@ type settings struct {
 	quick  bool
 	effort effort
 	out    string
+	readme string   // the file whose tables are written anew; "": none
 	parts  []string // of the report; none means all
 }
 
@@ -32,6 +33,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.SetOutput(errs)
 	flags.BoolVar(&s.quick, "quick", false, "measure less, in under a minute, and end with status 1 if a promise is broken")
 	flags.StringVar(&s.out, "o", "", "write the tables to this `file` too")
+	flags.StringVar(&s.readme, "readme", "", "write the tables between the markers of this `file` anew, those of the parts that are measured")
 	flags.Func("parts", "measure these parts only: "+strings.Join(partNames, ","), func(text string) error {
 		for part := range strings.SplitSeq(text, ",") {
 			if !slices.Contains(partNames, part) {
@@ -77,6 +79,9 @@ var errBroken = errors.New("a promise is broken: see the last table")
 
 // run measures and writes the tables.
 func run(t *testing.T, s settings, out, progress io.Writer) error {
+	if err := s.checkReadme(); err != nil { // rather than after ten minutes
+		return err
+	}
 	r, err := measure(t, s, func(part string) { fmt.Fprintln(progress, "measuring:", part) })
 	if err != nil {
 		return err
@@ -90,8 +95,29 @@ func run(t *testing.T, s settings, out, progress io.Writer) error {
 			return err
 		}
 	}
+	if s.readme != "" {
+		if err := updateFile(s.readme, r.quotes); err != nil {
+			return err
+		}
+	}
 	if s.quick && !kept(r.promises) {
 		return errBroken
+	}
+	return nil
+}
+
+// checkReadme is the error for a README without a place for what is going to be measured.
+func (s settings) checkReadme() error {
+	if s.readme == "" {
+		return nil
+	}
+	text, err := os.ReadFile(s.readme)
+	if err != nil {
+		return err
+	}
+	wanted := slices.DeleteFunc(slices.Clone(partNames), func(part string) bool { return !s.wants(part) })
+	if err := checkMarkers(string(text), wanted); err != nil {
+		return fmt.Errorf("%s: %w", s.readme, err)
 	}
 	return nil
 }

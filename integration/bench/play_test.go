@@ -179,9 +179,9 @@ func TestOverLoopback(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	s, err := parse([]string{"-quick", "-o", "x.md", "-parts", "cores,virtual"}, io.Discard)
+	s, err := parse([]string{"-quick", "-o", "x.md", "-readme", "y.md", "-parts", "cores,virtual"}, io.Discard)
 	require.NoError(t, err)
-	assert.Equal(t, settings{quick: true, effort: quick, out: "x.md", parts: []string{"cores", "virtual"}}, s)
+	assert.Equal(t, settings{quick: true, effort: quick, out: "x.md", readme: "y.md", parts: []string{"cores", "virtual"}}, s)
 	assert.True(t, s.wants("cores"))
 	assert.False(t, s.wants("healthy"))
 	assert.True(t, settings{}.wants("healthy"))

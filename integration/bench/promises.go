@@ -21,7 +21,7 @@ const (
 func costPromises(reads []cost) []promise {
 	base, off, on := reads[0], reads[1], reads[2]
 	over := func(text string, c cost, limit float64) promise {
-		return promise{fmt.Sprintf("a healthy ReadItem costs at most %s more, %s", percent(limit), text), percent(c.ratio - 1), c.ratio-1 <= limit}
+		return promise{fmt.Sprintf("a healthy ReadItem costs at most %s more, %s", percent(limit), text), percent(c.over() - 1), c.over()-1 <= limit}
 	}
 	objects := func(text string, c cost, limit float64) promise {
 		return promise{fmt.Sprintf("it allocates at most %v objects more, %s", limit, text), whole(c.objects - base.objects), c.objects-base.objects <= limit}
@@ -77,8 +77,12 @@ func scenarioPromises(where string, blocks []block, slack time.Duration) []promi
 			if o.contender != ours.name {
 				continue
 			}
+			text := fmt.Sprintf("%s, %s: no request lost, first success within %s", where, b.name, short(b.atMost+slack))
+			if b.because != "" {
+				text += ": " + b.because
+			}
 			list = append(list, promise{
-				fmt.Sprintf("%s, %s: no request lost, first success within %s", where, b.name, short(b.atMost+slack)),
+				text,
 				fmt.Sprintf("%d lost, %s", o.lost, short(o.first)), o.lost == 0 && o.first >= 0 && o.first <= b.atMost+slack,
 			})
 		}

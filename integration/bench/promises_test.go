@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,6 +79,25 @@ func TestScenarioPromises(t *testing.T) {
 		list := scenarioPromises("here", []block{{sc, []outcome{rival, c.o}}}, c.slack)
 		require.Len(t, list, 1, "rivals promise nothing")
 		assert.Equal(t, c.kept, list[0].kept, c.name)
+	}
+}
+
+// TestLostWriteRegion: a second more than a round trip, not a request, and the promise says why.
+func TestLostWriteRegion(t *testing.T) {
+	at := slices.IndexFunc(scenarios(), func(sc scenario) bool { return sc.name == "write region lost" })
+	require.GreaterOrEqual(t, at, 0)
+	for _, c := range []struct {
+		o    outcome
+		kept bool
+	}{
+		{outcome{first: 1050 * time.Millisecond}, true},
+		{outcome{first: 1051 * time.Millisecond}, false},
+		{outcome{first: 50 * time.Millisecond, lost: 1}, false},
+	} {
+		c.o.contender = ours.name
+		list := scenarioPromises("here", []block{{scenarios()[at], []outcome{c.o}}}, 0)
+		assert.Equal(t, c.kept, list[0].kept, c.o)
+		assert.Contains(t, list[0].text, "until the account may be read again")
 	}
 }
 

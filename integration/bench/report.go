@@ -14,6 +14,7 @@ import (
 type report struct {
 	tables   []*table
 	promises []promise
+	quotes   map[string]string // for a README, by part
 }
 
 // wireSlack is what an answer over loopback may come late on a busy machine.
@@ -21,7 +22,7 @@ const wireSlack = 400 * time.Millisecond
 
 // measure makes the report. tell says what is being done.
 func measure(t *testing.T, s settings, tell func(string)) (*report, error) {
-	r := &report{}
+	r := &report{quotes: map[string]string{}}
 	for _, part := range []struct {
 		name string
 		do   func(*testing.T, settings, effort) error
@@ -42,36 +43,45 @@ func measure(t *testing.T, s settings, tell func(string)) (*report, error) {
 }
 
 func (r *report) healthy(_ *testing.T, s settings, e effort) error {
-	t, reads, err := healthyCosts(e)
+	list, perByte, err := healthyCosts(e)
 	if err != nil {
 		return err
 	}
+	reads := list[0]
 	if s.quick {
 		reads, err = retryCosts(reads, 3, func() ([]cost, error) {
-			return costs("ReadItem", []contender{plain, oursOff, ours}, effort{rounds: 2 * e.rounds, perTurn: e.perTurn})
+			return costs(operations[0], []contender{plain, oursOff, ours}, e.sittings, plan{2 * e.rounds, 1, true}, perByte)
 		})
 	}
-	r.tables, r.promises = append(r.tables, t), append(r.promises, costPromises(reads)...)
+	r.tables, r.promises = append(r.tables, healthyTable(e, list, perByte)), append(r.promises, costPromises(reads)...)
+	r.quotes["healthy"] = quoteHealthy(s, list, perByte)
 	return err
 }
 
-func (r *report) scale(_ *testing.T, _ settings, e effort) error {
+func (r *report) scale(_ *testing.T, s settings, e effort) error {
 	t, err := scaleTable(e)
 	if err != nil {
 		return err
 	}
 	shares, err := measureLookups(e)
 	r.tables, r.promises = append(r.tables, t, lookupTable(shares)), append(r.promises, sharePromises(shares)...)
+	r.quotes["scale"] = quoteScale(s, t)
 	return err
 }
 
-func (r *report) cores(_ *testing.T, _ settings, e effort) error {
+func (r *report) cores(_ *testing.T, s settings, e effort) error {
 	t, err := coresTable(e)
+	if err != nil {
+		return err
+	}
 	r.tables = append(r.tables, t)
-	return err
+	if len(t.rows) > 0 { // else there was one processor
+		r.quotes["cores"] = quoteCores(s, t)
+	}
+	return nil
 }
 
-func (r *report) virtual(t *testing.T, _ settings, e effort) error {
+func (r *report) virtual(t *testing.T, s settings, e effort) error {
 	l := load{e.span, e.rate}
 	blocks, err := virtualBlocks(t, l)
 	if err != nil {
@@ -80,6 +90,7 @@ func (r *report) virtual(t *testing.T, _ settings, e effort) error {
 	r.tables = append(r.tables, scenarioTable("Scenarios, in virtual time",
 		"The real clients in a testing/synctest bubble over an account in memory: times are exact, and the same on every machine.", l, blocks))
 	r.promises = append(r.promises, scenarioPromises("virtual time", blocks, 0)...)
+	r.quotes["virtual"] = quoteVirtual(s, l, blocks)
 	return nil
 }
 
@@ -95,6 +106,7 @@ func (r *report) loopback(_ *testing.T, s settings, e effort) error {
 	r.tables = append(r.tables, scenarioTable("Scenarios, over loopback",
 		"HTTP/2 over TLS, real sockets, listeners of an account with the round trips added; all contenders of a scenario at once, each with an account of its own.", l, blocks))
 	r.promises = append(r.promises, scenarioPromises("loopback", blocks, wireSlack)...)
+	r.quotes["loopback"] = quoteLoopback(s, l, blocks)
 	return nil
 }
 

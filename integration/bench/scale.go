@@ -67,7 +67,7 @@ func compare(label string, e effort, regions []string, t *instant, b breaker.Opt
 		runners = append(runners, readerOf(c.name, a, partitions))
 	}
 	t.sick = ""
-	samples, err := interleave(runners, max(e.rounds/2, 1), e.perTurn)
+	samples, err := interleave(runners, plan{e.rounds, 1, true})
 	if err != nil {
 		return scaled{}, err
 	}
@@ -75,13 +75,16 @@ func compare(label string, e effort, regions []string, t *instant, b breaker.Opt
 	return scaled{label, median(ratios(cpuOf(samples[1]), base)), median(ratios(cpuOf(samples[2]), base))}, nil
 }
 
+// scaleColumns are those of the second table.
+var scaleColumns = []string{"what grows", "× plain, hedging off", "× plain, hedging armed"}
+
 // scaleTable is the second table: what the cost depends on.
 func scaleTable(e effort) (*table, error) {
 	t := &table{
 		title: "Cost of a ReadItem against the number of partitions, regions and breaker records",
-		how: "As above with half the rounds, at random among the partitions; × plain: median of the ratios of CPU time within a round, plain azcosmos reading the same partitions. " +
+		how: "As above in one sitting, without the collector, at random among the partitions; × plain: median of the ratios of CPU time within a round, plain azcosmos reading the same partitions. " +
 			"With records, every read is of a partition whose first region the breaker has opened, and goes to the second one.",
-		columns: []string{"what grows", "× plain, hedging off", "× plain, hedging armed"},
+		columns: scaleColumns,
 	}
 	add := func(s scaled, err error) error {
 		if err == nil {
@@ -91,19 +94,19 @@ func scaleTable(e effort) (*table, error) {
 	}
 	for _, n := range e.seen {
 		transport, regions := newInstant(3)
-		if err := add(compare(grouped(n)+" partitions seen", e, regions, transport, breaker.Options{}, n, func(a *app) error { return touch(a, n) })); err != nil {
+		if err := add(compare("partitions seen: "+grouped(n), e, regions, transport, breaker.Options{}, n, func(a *app) error { return touch(a, n) })); err != nil {
 			return nil, err
 		}
 	}
 	for _, n := range []int{1, 3, 8, 32} {
 		transport, regions := newInstant(n)
-		if err := add(compare(grouped(n)+" regions", e, regions, transport, breaker.Options{}, 1000, func(*app) error { return nil })); err != nil {
+		if err := add(compare("regions: "+grouped(n), e, regions, transport, breaker.Options{}, 1000, func(*app) error { return nil })); err != nil {
 			return nil, err
 		}
 	}
 	for _, n := range e.records {
 		transport, regions := newInstant(3)
-		err := add(compare(grouped(n)+" breaker records", e, regions, transport, lasting, max(n, 1000), func(a *app) error {
+		err := add(compare("breaker records: "+grouped(n), e, regions, transport, lasting, max(n, 1000), func(a *app) error {
 			if n == 0 {
 				return nil
 			}
@@ -120,11 +123,11 @@ func scaleTable(e effort) (*table, error) {
 // lasting is a breaker that opens a region at once and for good.
 var lasting = breaker.Options{ReadFailures: 1, OpenFor: 24 * time.Hour, MaxOpenFor: 24 * time.Hour}
 
-// grouped writes 1000000 as "1 000 000".
+// grouped writes 1000000 as "1,000,000".
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + " " + text[i:]
+		text = text[:i] + "," + text[i:]
 	}
 	return text
 }

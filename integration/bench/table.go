@@ -21,12 +21,18 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// render writes the table as Markdown, with its columns aligned for those who read the source.
+// render writes the table as Markdown, under its title.
 func (t *table) render(w io.Writer) {
 	fmt.Fprintf(w, "### %s\n\n", t.title)
 	if t.how != "" {
 		fmt.Fprintf(w, "%s\n\n", t.how)
 	}
+	t.grid(w)
+	fmt.Fprintln(w)
+}
+
+// grid writes the rows, with their columns aligned for those who read the source.
+func (t *table) grid(w io.Writer) {
 	widths := make([]int, len(t.columns))
 	for _, row := range append([][]string{t.columns}, t.rows...) {
 		for i := range widths {
@@ -45,7 +51,6 @@ func (t *table) render(w io.Writer) {
 	for _, row := range t.rows {
 		t.line(w, row, widths)
 	}
-	fmt.Fprintln(w)
 }
 
 // cell is a cell of a row that may be too short, with what would end it escaped.

@@ -79,7 +79,7 @@ func TestCells(t *testing.T) {
 	assert.Equal(t, "−5", signed(-5))
 	assert.Equal(t, "0", signed(0))
 	assert.Equal(t, "999", grouped(999))
-	assert.Equal(t, "10 000", grouped(10_000))
+	assert.Equal(t, "10,000", grouped(10_000))
 	assert.Equal(t, none, whole(math.NaN()))
 	assert.Equal(t, "2.000 ×", against(2, 1))
 	assert.Equal(t, none, against(-1, 1))
