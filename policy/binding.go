@@ -19,6 +19,7 @@ type binding struct {
 	*Middleware
 	preferred regions.Names
 	budget    *hedge.Budget
+	alarms    alarms                // of the hedges
 	sends     bool                  // there is a transport for requests of our own
 	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
@@ -26,13 +27,14 @@ type binding struct {
 	// endpoints by URL.Host of the client endpoint, copied on each write. One
 	// is made by an account read only, so there are few.
 	endpoints atomic.Pointer[map[string]*endpoint]
-	latest    atomic.Pointer[endpoint] // the one that was made last: mostly there is no other
-	only      atomic.Pointer[endpoint] // that all requests are for; nil: there is none yet, or others have come
-	mixed     atomic.Bool              // requests for others have come
-	recorded  atomic.Bool              // an operation was recorded, now or once
-	kept      atomic.Int32             // operations that azcore may repeat, see keep
-	mutex     sync.Mutex               // guards the writes of endpoints, only and mixed, and told
-	told      map[string]bool          // unknown region names that were told already
+	latest    atomic.Pointer[endpoint]  // the one that was made last: mostly there is no other
+	only      atomic.Pointer[endpoint]  // that all requests are for; nil: there is none yet, or others have come
+	container atomic.Pointer[container] // that was read first
+	mixed     atomic.Bool               // requests for others have come
+	recorded  atomic.Bool               // an operation was recorded, now or once
+	kept      atomic.Int32              // operations that azcore may repeat, see keep
+	mutex     sync.Mutex                // guards the writes of endpoints, only and mixed, and told
+	told      map[string]bool           // unknown region names that were told already
 }
 
 func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *binding {

@@ -15,7 +15,7 @@ import (
 )
 
 // race is an operation that may be hedged. The first leg is the walk, on the
-// caller's goroutine; a timer starts the hedges, which share nothing with the
+// caller's goroutine; an alarm starts the hedges, which share nothing with the
 // walk but the regions that were asked and what the mutex guards.
 type race struct {
 	walk       *walk // nil while the first leg goes the straight way
@@ -29,27 +29,26 @@ type race struct {
 	list       regions.List
 	candidates regions.Set
 	loses      context.CancelFunc // ends the first leg
-	fire       func()             // tick; made once for each race of the pool
+	alarm      *alarm             // wakes the race
 
 	mutex  sync.Mutex // guards what follows
 	state  hedge.Race
-	timer  *time.Timer
-	ticked bool               // the timer has fired
-	alone  bool               // the timer will not fire, and no other goroutine has seen the race
+	ticked bool               // the alarm has gone off
+	alone  bool               // it will not, and no other goroutine has seen the race
 	legs   []answer           // of the hedges; blank while in flight, and for good once the race is over
 	won    answer             // of the hedge that won
 	hedged context.Context    // of the hedges; nil before the first
 	cancel context.CancelFunc // ends them
 	over   chan struct{}      // closed at the end, made when the first leg has to wait for it
+
+	// Guarded by the alarm.
+	due   time.Time
+	place int // in its heap, from 1; 0: not waiting
 }
 
 // races keeps those that were never hedged: armed and not fired is the usual
 // case, and should cost little.
-var races = sync.Pool{New: func() any {
-	r := new(race)
-	r.fire = r.tick
-	return r
-}}
+var races = sync.Pool{New: func() any { return new(race) }}
 
 // raced prepares the race of an operation that may be hedged, nil when it may not.
 func (w *walk) raced() *race {
@@ -91,17 +90,16 @@ func (r *race) run() (*http.Response, error) {
 	ctx, loses := context.WithCancel(r.caller)
 	defer loses()
 	w.request = r.detach(w.request, ctx, loses)
-	r.arm(w.began)
+	r.arm(&w.endpoint.alarms, w.began)
 	defer r.end()
 	return r.decide(w.run())
 }
 
-// arm starts the timer.
-func (r *race) arm(now time.Time) {
-	wait, _ := r.state.Next(now)
-	r.mutex.Lock()
-	r.timer = time.AfterFunc(wait, r.fire)
-	r.mutex.Unlock()
+// arm sets the alarm for the first hedge.
+func (r *race) arm(a *alarms, began time.Time) {
+	wait, _ := r.state.Next(began)
+	r.alarm = a.of(began)
+	r.alarm.add(r, began.Add(wait), began)
 }
 
 // detach makes the first leg a request of its own, with a context that ends when
@@ -116,15 +114,15 @@ func (r *race) detach(req *azpolicy.Request, ctx context.Context, loses context.
 	return req.WithContext(ctx)
 }
 
-// quit stops the timer, and reports whether no other goroutine has seen the race.
+// quit takes the race from the alarm, and reports whether no other goroutine has seen the race.
 func (r *race) quit() bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.alone = r.alone || r.timer.Stop() && !r.ticked && r.hedged == nil
+	r.alone = r.alone || r.alarm.remove(r) && !r.ticked && r.hedged == nil
 	return r.alone
 }
 
-// end stops the timer and the legs that are still in flight. When no other
+// end stops the alarm and the legs that are still in flight. When no other
 // goroutine has seen the race, it goes back to the pool. A walk that was made
 // for it is given back.
 func (r *race) end() {
@@ -135,9 +133,9 @@ func (r *race) end() {
 	made := r.made
 	if alone {
 		clear(r.header)
-		header, fire := r.header[:0], r.fire
-		*r = race{} // as a literal with these fields it would be made elsewhere and copied
-		r.header, r.fire = header, fire
+		header := r.header[:0]
+		*r = race{}
+		r.header = header
 		races.Put(r)
 	}
 	if made != nil {
@@ -145,7 +143,7 @@ func (r *race) end() {
 	}
 }
 
-// abandon cancels what is in flight. Afterwards the timer does nothing any more.
+// abandon cancels what is in flight. Afterwards the alarm does nothing any more.
 func (r *race) abandon() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -170,8 +168,9 @@ func (r *race) tick() {
 	for r.state.Tick(time.Now()) == hedge.Start {
 		r.move(hedge.Start)
 	}
-	if wait, more := r.state.Next(time.Now()); more {
-		r.timer.Reset(wait)
+	now := time.Now()
+	if wait, more := r.state.Next(now); more {
+		r.alarm.add(r, now.Add(wait), now)
 	}
 }
 

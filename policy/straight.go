@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -28,11 +29,30 @@ type straight struct {
 // operation, nil if this request is none, or others have come. PerRetry makes
 // the operation where one is needed.
 func (b *binding) straightEndpoint(raw *http.Request) (e *endpoint, containerLink string) {
+	if e = b.only.Load(); e == nil {
+		return nil, ""
+	}
+	if c := b.container.Load(); c != nil && c.reads(raw) {
+		return e, c.link
+	}
 	link, ok := request.PointRead(raw.Method, raw.URL)
 	if !ok {
 		return nil, ""
 	}
-	return b.only.Load(), link
+	if b.container.Load() == nil {
+		b.container.Store(&container{link: link, items: "/" + link + "/docs/"})
+	}
+	return e, link
+}
+
+// container is the one that a client reads first. Most clients have only one,
+// and it is recognised for less than it takes to read a path.
+type container struct{ link, items string }
+
+// reads reports whether a request is a point read in the container.
+func (c *container) reads(raw *http.Request) bool {
+	id, ok := strings.CutPrefix(raw.URL.Path, c.items)
+	return ok && raw.Method == http.MethodGet && raw.URL.RawPath == "" && id != "" && strings.IndexByte(id, '/') < 0
 }
 
 // straightView is the view by which a point read goes straight, nil if it takes
@@ -105,7 +125,7 @@ func (s *straight) race() (*http.Response, error) {
 	defer loses()
 	r := newRace(s.request.Raw(), s.schedule)
 	r.straight, r.leg = *s, r.detach(s.request, ctx, loses)
-	r.arm(s.began)
+	r.arm(&s.view.endpoint.alarms, s.began)
 	defer r.end()
 	response, err := r.leg.Next()
 	if s.well(response, err) && r.quit() {
@@ -128,7 +148,7 @@ func (r *race) join() {
 	r.walk, r.made, r.list, r.candidates = w, w, w.list, w.list.Set()&^w.never
 }
 
-// joined is the walk, made now or when the timer fired.
+// joined is the walk, made now or when the alarm went off.
 func (r *race) joined() *walk {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -207,7 +207,7 @@ func anyFault(dice *rand.Rand) gateway.Rule {
 // TestStraightWayIsTheWalks: a read that is recorded walks, one that is not goes
 // straight while all is well. Nothing else tells them apart.
 func TestStraightWayIsTheWalks(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range uint64(100) {
 		walked, straight := story(t, seed, true), story(t, seed, false)
 		require.Equal(t, walked, straight, "seed %d", seed)
 	}
