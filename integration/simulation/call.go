@@ -131,6 +131,9 @@ func (e *environment) contextOf(ctx context.Context, r Result) context.Context {
 	if r.Excluded != nil {
 		ctx = regions.WithExcluded(ctx, *r.Excluded...)
 	}
+	if r.Silent {
+		ctx = silenced(ctx)
+	}
 	switch r.Hedge {
 	case HedgeOn:
 		ctx = hedge.With(ctx, hedge.Options{Threshold: time.Duration(r.Threshold)})

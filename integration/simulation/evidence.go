@@ -21,6 +21,12 @@ type attempt struct {
 	call, span, reason string
 }
 
+// silent tells an attempt that nobody recorded.
+func (a attempt) silent() bool { return a.Header.Get(legHeader) != "" }
+
+// asHub tells an attempt under the header of the hub.
+func (a attempt) asHub() bool { return a.Header.Get("x-ms-cosmos-hub-region-processing-only") != "" }
+
 func (a attempt) end() time.Time { return a.At.Add(a.Duration) }
 
 // refused tells a connection that was never made.
@@ -137,11 +143,7 @@ func newEvidence(r *Run) *evidence {
 
 // add puts a line of the log to its operation.
 func (e *evidence) add(entry gateway.Entry, byActivity map[string]*operation) {
-	a := attempt{Entry: entry, call: entry.Header.Get(callHeader), span: entry.Header.Get(spanHeader)}
-	s := e.spans[a.span]
-	if s != nil && isAttempt(s) {
-		a.reason = put(s, telemetry.AttrReason)
-	}
+	a, s := e.attempt(entry)
 	if !isData(entry.Operation) {
 		return
 	}
@@ -163,7 +165,37 @@ func (e *evidence) add(entry gateway.Entry, byActivity map[string]*operation) {
 	if s != nil && isAttempt(s) && o.span == nil {
 		o.span = e.spans[s.Parent().SpanID().String()]
 	}
+	if a.silent() && len(o.attempts) > 0 && a.reason == string(telemetry.Initial) {
+		a.reason = string(e.goingOn(a))
+	}
 	o.attempts = append(o.attempts, a)
+}
+
+// attempt is a line of the log with its reason, and its span if it has one.
+func (e *evidence) attempt(entry gateway.Entry) (attempt, sdktrace.ReadOnlySpan) {
+	a := attempt{Entry: entry, call: entry.Header.Get(callHeader), span: entry.Header.Get(spanHeader)}
+	if leg := entry.Header.Get(legHeader); leg != "" {
+		a.reason, a.span = leg, "silent "+strconv.Itoa(entry.Seq) // all have the caller's span
+		return a, nil
+	}
+	s := e.spans[a.span]
+	if s != nil && isAttempt(s) {
+		a.reason = put(s, telemetry.AttrReason)
+	}
+	return a, s
+}
+
+// goingOn is the reason of an attempt of a walk after its first one, as far as it
+// can be known of one that nobody recorded.
+func (e *evidence) goingOn(a attempt) telemetry.Reason {
+	switch {
+	case a.asHub():
+		return telemetry.Session
+	case a.Write && e.ever(e.Ended, func(s state) bool { return !s.multi }):
+		return telemetry.Failover // to the write region, or once more to the same
+	default:
+		return telemetry.NextRegion
+	}
 }
 
 func isData(operation string) bool {

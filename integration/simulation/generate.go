@@ -203,6 +203,7 @@ func (m *maker) call(keys int, point, burst bool) Call {
 	}
 	c.Session = m.chance(0.4)
 	m.options(&c)
+	c.Silent = m.chance(0.5)
 	return c
 }
 

@@ -55,6 +55,7 @@ var invariants = []invariant{
 	{"each region is visited once", regionsOnce, everywhere},
 	{"the next region is asked at once", goesOnAtOnce, everywhere},
 	{"hedges are within bounds", hedgesWithinBounds, everywhere},
+	{"a hedge comes at its time", hedgeComes, inBubble},
 	{"hedges in flight are within the budget", hedgeBudget, inBubble},
 	{"a hedge's place is given back", budgetIsGivenBack, inBubble},
 	{"a session is taken to the write region", sessionIsFound, inBubble},

@@ -77,12 +77,46 @@ func sessionIsFound(e *evidence, fail report) {
 	if len(e.states) > 1 || e.states[0].multi || e.Client.MaxAttempts > 0 {
 		return
 	}
-	asHub := func(a attempt) bool { return a.Header.Get("x-ms-cosmos-hub-region-processing-only") != "" }
 	for _, o := range e.operations {
 		spent := o.result.Answer.Err == "deadline" || o.result.Answer.Err == "cancelled" || o.result.Start.IsZero()
 		last := o.attempts[len(o.attempts)-1]
-		if last.behind() && last.Region != e.states[0].hub && !spent && o.count(telemetry.Hedge) == 0 && !slices.ContainsFunc(o.attempts, asHub) {
+		if last.behind() && last.Region != e.states[0].hub && !spent && o.count(telemetry.Hedge) == 0 && !slices.ContainsFunc(o.attempts, attempt.asHub) {
 			fail("%v", o)
 		}
 	}
+}
+
+// hedgeComes: a read that its first region keeps longer than the threshold is
+// hedged at that moment (design section 7.3). Judged where nothing stands in the
+// way of a hedge: an account and a client without exceptions, no region excluded
+// or opened, and time left.
+func hedgeComes(e *evidence, fail report) {
+	if len(e.states) > 1 || len(e.base(e.states[0])) < 2 || e.Client.MaxInFlight > 0 || e.Client.AttemptTimeout > 0 {
+		return
+	}
+	list := e.openings()
+	for _, o := range e.operations {
+		if o.result.Start.IsZero() || o.write() || o.passes() > 1 || !e.mayHedge(o) || e.lacksRegions(o, list) {
+			continue
+		}
+		due := o.attempts[0].At.Add(e.threshold(o))
+		hedged := func(a attempt) bool { return a.reason == string(telemetry.Hedge) && a.At.Equal(due) }
+		if o.waitsAt(due) && !slices.ContainsFunc(o.attempts, hedged) {
+			fail("no hedge at %v: %v", due.Format("04:05.000"), o)
+		}
+	}
+}
+
+// lacksRegions tells an operation that may not go everywhere.
+func (e *evidence) lacksRegions(o *operation, list []opening) bool {
+	excluded, _ := e.excludedBy(o.result)
+	return len(excluded) > 0 || slices.ContainsFunc(e.states[0].regions, func(r string) bool { return o.result.opened(list, r, false) })
+}
+
+// waitsAt tells whether an operation still waited for its first region at a
+// moment, and for no other.
+func (o *operation) waitsAt(t time.Time) bool {
+	r := o.result
+	cancelled := r.Cancel > 0 && !r.Start.Add(time.Duration(r.Cancel)).After(t)
+	return o.attempts[0].end().After(t) && r.Until.After(t) && !cancelled && (len(o.attempts) == 1 || !o.attempts[1].At.Before(t))
 }

@@ -204,6 +204,12 @@ func telemetryTellsTheLog(e *evidence, fail report) {
 		}
 	}
 	for _, o := range e.operations {
+		if o.attempts[0].silent() {
+			if o.span != nil {
+				fail("nobody was to record it: %v", o)
+			}
+			continue
+		}
 		for _, a := range append(slices.Clone(o.attempts), e.probesOf(o)...) {
 			if told := e.told(a); told != "" {
 				fail("%s: %v in %v", told, a, o)
