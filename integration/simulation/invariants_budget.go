@@ -91,7 +91,7 @@ func sessionIsFound(e *evidence, fail report) {
 // way of a hedge: an account and a client without exceptions, no region excluded
 // or opened, and time left.
 func hedgeComes(e *evidence, fail report) {
-	if len(e.states) > 1 || len(e.base(e.states[0])) < 2 || e.Client.MaxInFlight > 0 || e.Client.AttemptTimeout > 0 {
+	if !e.hedgesFreely() {
 		return
 	}
 	list := e.openings()
@@ -105,6 +105,11 @@ func hedgeComes(e *evidence, fail report) {
 			fail("no hedge at %v: %v", due.Format("04:05.000"), o)
 		}
 	}
+}
+
+// hedgesFreely tells an account that never changes and a client without limits.
+func (e *evidence) hedgesFreely() bool {
+	return len(e.states) == 1 && len(e.base(e.states[0])) > 1 && e.Client.MaxInFlight == 0 && e.Client.AttemptTimeout == 0
 }
 
 // lacksRegions tells an operation that may not go everywhere.
