@@ -191,8 +191,12 @@ func classified(u *url.URL, header http.Header) request.Info {
 // keep holds on to an operation that PerCall did without, when azcore is about
 // to repeat it. Until PerCall drops it, no read goes straight.
 func (b *binding) keep(req *azpolicy.Request, o *operation, response *http.Response) {
-	if response == nil || response.StatusCode != http.StatusTooManyRequests || o.kept {
+	if response == nil || response.StatusCode != http.StatusTooManyRequests {
 		return
+	}
+	var made *operation
+	if req.OperationValue(&made) {
+		return // by PerCall, which drops nothing then, or in an earlier pass
 	}
 	o.kept = true
 	b.kept.Add(1)
