@@ -44,7 +44,7 @@ func newTwin(o Options, jitter func(slot, time.Duration) uint8) *twin {
 	return &twin{o: filled(o), events: map[slot][]happening{}, jitter: jitter}
 }
 
-// filled has the defaults of design section 8, written out once more.
+// filled has the defaults, written out once more.
 func filled(o Options) Options {
 	d := Options{
 		ReadFailures: 10, WriteFailures: 5, FailureRate: 0.9, MinRequests: 100, RateWindow: time.Minute,

@@ -23,7 +23,7 @@ const (
 	suspicionInterval = 5 * time.Second
 
 	// accountReadTimeout is what one endpoint is given for an account read of
-	// the SDK while another endpoint is left (design section 11).
+	// the SDK while another endpoint is left.
 	accountReadTimeout = 5 * time.Second
 	// refreshAttemptTimeout is the same for a refresh of our own. A write may be
 	// waiting for it, for refreshWait: the second endpoint must have its chance.

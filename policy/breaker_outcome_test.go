@@ -12,7 +12,7 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 )
 
-// TestBreakerOutcomes is the breaker's column of design section 6: which
+// TestBreakerOutcomes is the breaker's column of the judge's table: which
 // answers of A count as its failures, for reads on both kinds of accounts and
 // for writes on multi-write ones. An answer that counts opens A at the
 // threshold; one that does not, never does.

@@ -92,7 +92,7 @@ var matrixOps = []struct {
 	}},
 }
 
-// matrixFault is a fault of one region, and what design section 6 says of it.
+// matrixFault is a fault of one region, and what the judge says of it.
 type matrixFault struct {
 	name        string
 	rule        gateway.Rule

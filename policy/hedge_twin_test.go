@@ -18,7 +18,7 @@ type twinLeg struct {
 
 const never = time.Duration(1<<63 - 1)
 
-// twinRace is design section 7.3 told once more, as dumbly as possible: it
+// twinRace is package hedge told once more, as dumbly as possible: it
 // steps from one instant to the next and looks at everything.
 type twinRace struct {
 	list       []string // the applicable regions, in order

@@ -40,7 +40,7 @@ type outcome struct {
 }
 
 // deadlineCounts is how long an attempt must have been in flight for the
-// caller's deadline to count against its region (design section 6).
+// caller's deadline to count against its region.
 const deadlineCounts = 100 * time.Millisecond
 
 // action is what the walk does after an attempt.
@@ -95,7 +95,7 @@ const (
 	subLatencyNotMet       = 21013 // 408: the caller's own latency bound, told by the gateway
 )
 
-// judge is the table of design section 6, row by row. repeatWrites is the
+// judge is the table of this package, row by row. repeatWrites is the
 // caller's leave to carry a write out twice.
 func judge(k kind, o outcome, repeatWrites bool) verdict {
 	if o.fault != answered {

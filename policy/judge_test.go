@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestJudge reads the table of design section 6 from testdata/judge.txt and
+// TestJudge reads the judge's table from testdata/judge.txt and
 // requires the judge to give every cell of it.
 func TestJudge(t *testing.T) {
 	file, err := os.Open("testdata/judge.txt")

@@ -9,7 +9,7 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
-// probeTimeout bounds a shadow probe (design section 7.1).
+// probeTimeout bounds a shadow probe (package breaker).
 const probeTimeout = 5 * time.Second
 
 // probePause is how long a probe keeps its place after an answer without a verdict.

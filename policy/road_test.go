@@ -17,7 +17,7 @@ func fault(region string, kind gateway.Kind) gateway.Rule {
 	return gateway.Rule{Region: region, Kind: kind}
 }
 
-// TestRoad walks every row of design section 6 that needs neither breaker nor
+// TestRoad walks every row of the judge's table that needs neither breaker nor
 // PPAF nor hedging: the regions contacted, the answer, the virtual time, and
 // how often the store carried the call out.
 func TestRoad(t *testing.T) {

@@ -94,7 +94,7 @@ func Judge(r *Run) []Violation {
 }
 
 // endsByDeadline: attempts and back-off never outlive the caller's deadline
-// (design section 6); a call that is cancelled ends at once.
+// (package policy); a call that is cancelled ends at once.
 //
 // While the client has no topology azcosmos reads the account on a context that
 // cannot be cancelled, and waits for it: a cold start is not judged.
@@ -114,7 +114,7 @@ func endsByDeadline(e *evidence, fail report) {
 }
 
 // nothingOutlives: what was sent for a request ends with it; a shadow probe is
-// nobody's request and has 5 s (design sections 6 and 7).
+// nobody's request and has 5 s (packages policy and hedge).
 func nothingOutlives(e *evidence, fail report) {
 	for _, o := range e.operations {
 		for _, a := range o.attempts {
@@ -127,8 +127,8 @@ func nothingOutlives(e *evidence, fail report) {
 	}
 }
 
-// pastDeadlineSendsNothing: a deadline already past sends nothing (design
-// section 6), be it past at the start or later.
+// pastDeadlineSendsNothing: a deadline already past sends nothing (package
+// policy), be it past at the start or later.
 func pastDeadlineSendsNothing(e *evidence, fail report) {
 	for _, o := range e.operations {
 		until := o.result.Until
@@ -165,7 +165,7 @@ func healedSucceeds(e *evidence, fail report) {
 
 // answerWasGiven: the caller gets an answer that some attempt had, and the
 // store's answer if any attempt had it: the first final answer ends the request
-// (design sections 6 and 7.3). Over sockets a good answer can come too late, or
+// (packages policy and hedge). Over sockets a good answer can come too late, or
 // not arrive.
 func answerWasGiven(e *evidence, fail report) {
 	for _, o := range e.operations {
@@ -185,7 +185,7 @@ func answerWasGiven(e *evidence, fail report) {
 }
 
 // globalCarriesNoData: the global endpoint itself is never used for data
-// (design section 5).
+// (package regions).
 func globalCarriesNoData(e *evidence, fail report) {
 	for _, o := range e.operations {
 		for _, a := range o.attempts {

@@ -22,7 +22,7 @@ func (e *evidence) most(t time.Time) int {
 
 // attemptsBounded: MaxAttempts, or the number of regions plus one, in each pass;
 // the rounds of 403/3 of a single-write write have a budget of their own: 3
-// rounds of candidates, or 5 visits of the primary (design sections 6, 7.2, 11).
+// rounds of candidates, or 5 visits of the primary (packages policy and ppaf).
 func attemptsBounded(e *evidence, fail report) {
 	for _, o := range e.operations {
 		limit := e.Client.MaxAttempts
@@ -39,7 +39,7 @@ func attemptsBounded(e *evidence, fail report) {
 }
 
 // regionsOnce: each region is visited once per operation unless said otherwise,
-// by the walk or by a hedge (design sections 6 and 7.3).
+// by the walk or by a hedge (packages policy and hedge).
 func regionsOnce(e *evidence, fail report) {
 	for _, o := range e.operations {
 		seen := map[string]int{}
@@ -58,7 +58,7 @@ func regionsOnce(e *evidence, fail report) {
 	}
 }
 
-// goesOnAtOnce: the next region is asked at once (design section 6), but for a
+// goesOnAtOnce: the next region is asked at once (package policy), but for a
 // region that is not the account's any more, 403/1008, when there is no other: the
 // topology is awaited.
 func goesOnAtOnce(e *evidence, fail report) {
@@ -77,7 +77,7 @@ func goesOnAtOnce(e *evidence, fail report) {
 }
 
 // hedgesWithinBounds: only what may be hedged is, not before its time, and to at
-// most MaxHedges further regions (design section 7.3).
+// most MaxHedges further regions (package hedge).
 func hedgesWithinBounds(e *evidence, fail report) {
 	for _, o := range e.operations {
 		n := o.count(telemetry.Hedge)
@@ -147,7 +147,7 @@ func early(o *operation, threshold time.Duration) bool {
 }
 
 // probesWithinBounds: a shadow probe is a read, has 5 s, goes to a region that
-// is opened, and is the only one of its partition there (design section 7.1).
+// is opened, and is the only one of its partition there (package breaker).
 func probesWithinBounds(e *evidence, fail report) {
 	open, last := e.openings(), map[string]time.Time{}
 	for _, a := range e.probes {

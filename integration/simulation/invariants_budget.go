@@ -34,8 +34,8 @@ func (e *evidence) hedgesInFlight() (times []time.Time, numbers []int) {
 // budget is how many hedges of a client may be in flight.
 func (e *evidence) budget() int { return cmp.Or(e.Client.MaxInFlight, 64) }
 
-// hedgeBudget: at most MaxInFlight hedges of a client are in flight (design
-// section 7.3; 64 by default).
+// hedgeBudget: at most MaxInFlight hedges of a client are in flight (package
+// hedge; 64 by default).
 func hedgeBudget(e *evidence, fail report) {
 	times, numbers := e.hedgesInFlight()
 	for i, n := range numbers {
@@ -71,7 +71,7 @@ func (a attempt) behind() bool { return a.Status == 404 && a.SubStatus == 1002 &
 
 // sessionIsFound: a read that gets 404/1002 on a single-write account is taken to
 // the write region, which surely has what the session knows, with the header of the
-// hub (design section 6). Not judged: hedged reads, and those that have no time or
+// hub (package policy). Not judged: hedged reads, and those that have no time or
 // attempts left.
 func sessionIsFound(e *evidence, fail report) {
 	if len(e.states) > 1 || e.states[0].multi || e.Client.MaxAttempts > 0 {
@@ -87,7 +87,7 @@ func sessionIsFound(e *evidence, fail report) {
 }
 
 // hedgeComes: a read that its first region keeps longer than the threshold is
-// hedged at that moment (design section 7.3). Judged where nothing stands in the
+// hedged at that moment (package hedge). Judged where nothing stands in the
 // way of a hedge: an account and a client without exceptions, no region excluded
 // or opened, and time left.
 func hedgeComes(e *evidence, fail report) {

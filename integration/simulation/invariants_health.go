@@ -77,7 +77,7 @@ func (r *Rule) hits(c *Result, region string) bool {
 }
 
 // goesOn tells whether a request leaves a region for the next one after this,
-// whatever it is otherwise: the rows of design section 6 that say "next".
+// whatever it is otherwise: the rows of the judge's table (package policy) that say "next".
 func (t trouble) goesOn(write bool) bool {
 	pair := [2]int{t.status, t.sub}
 	switch t.kind {

@@ -8,8 +8,8 @@ import (
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
-// failed tells an attempt that can speak against its region: the rows of design
-// section 6 that say "failure", or that mark it.
+// failed tells an attempt that can speak against its region: the rows of package
+// policy that say "failure", or that mark it.
 func (a attempt) failed() bool {
 	switch a.Status {
 	case 0, 408, 410, 429:
@@ -22,7 +22,7 @@ func (a attempt) failed() bool {
 }
 
 // brief tells an attempt that the caller's deadline, or its cancellation, ended
-// too early to count (design section 6); one that lost to a hedge may count.
+// too early to count (package policy); one that lost to a hedge may count.
 func (o *operation) brief(a attempt) bool {
 	return a.Cancelled && a.Duration < 100*time.Millisecond && o.count(telemetry.Hedge) == 0
 }
@@ -43,7 +43,7 @@ func (e *evidence) blamed(region string, write bool, t time.Time, against func(a
 
 // blameIsDeserved: the breaker opens, and keeps a record of, a region that has
 // failed, or that a hedge has won against; an endpoint is marked that has refused
-// (design sections 5 and 7.1). A hedge's failure is its own region's.
+// (packages regions and breaker). A hedge's failure is its own region's.
 func blameIsDeserved(e *evidence, fail report) {
 	for _, c := range e.Changes {
 		if c.Message == breakerLine && c.Fields["to"] == "Unavailable" &&
@@ -85,7 +85,7 @@ func (e *evidence) metadataRefused(region string) bool {
 }
 
 // overrideIsConfirmed: an override is recorded when a region confirms, so that a
-// blip of the write region moves nothing (design section 7.2).
+// blip of the write region moves nothing (package ppaf).
 func overrideIsConfirmed(e *evidence, fail report) {
 	for _, c := range e.Changes {
 		if c.Message != failoverLine || c.Fields["change"] != "set" && c.Fields["change"] != "moved" {
@@ -101,9 +101,9 @@ func overrideIsConfirmed(e *evidence, fail report) {
 }
 
 // letBack: a region that is well again is let back, one probe at a time; after
-// the longest opening every request has its applicable regions (design section
-// 7.1). Of writes only the first region is let back by a probe: no write would come
-// to the others.
+// the longest opening every request has its applicable regions (package breaker).
+// Of writes only the first region is let back by a probe: no write would come to
+// the others.
 func letBack(e *evidence, fail report) {
 	for _, caller := range []int{healCaller, quietCaller} {
 		for _, write := range []bool{false, true} {
@@ -189,8 +189,8 @@ func topologyIsKnown(e *evidence, fail report) {
 }
 
 // telemetryTellsTheLog: every request that the gateway saw has its span, every
-// span its request, with the same region and answer, in the same order (design
-// section 9).
+// span its request, with the same region and answer, in the same order (package
+// telemetry).
 //
 // The first attempt of a metadata read has no span.
 func telemetryTellsTheLog(e *evidence, fail report) {

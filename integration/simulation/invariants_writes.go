@@ -9,7 +9,7 @@ import (
 )
 
 // perhapsCarriedOut tells whether a write may have taken effect: it did, or
-// nobody knows (design section 6).
+// nobody knows (package policy).
 func (a attempt) perhapsCarriedOut() bool {
 	switch {
 	case a.Executed:
@@ -31,7 +31,7 @@ func (e *evidence) mayRepeat(o *operation) bool {
 }
 
 // writtenOnce: a write is sent to a second region only when it surely was not
-// carried out by the first, or when the caller has opted in (design section 6).
+// carried out by the first, or when the caller has opted in (package policy).
 func writtenOnce(e *evidence, fail report) {
 	allowed := map[string]bool{}
 	for _, o := range e.operations {
@@ -97,7 +97,7 @@ func (e *evidence) values() map[string]int {
 }
 
 // sessionTokenKept: the session token of a request is never changed or dropped
-// (design section 6).
+// (package policy).
 func sessionTokenKept(e *evidence, fail report) {
 	check := func(a attempt, r *Result) {
 		switch r.Op {

@@ -8,7 +8,7 @@ import (
 )
 
 // base are the regions that a request could go to in a state of the account,
-// before exclusions and the breaker: design section 5, for everything but
+// before exclusions and the breaker: package regions, for everything but
 // writes on single-write accounts.
 func (w World) base(s state) []string {
 	var list []string
@@ -96,7 +96,7 @@ func (r *Result) opened(list []opening, region string, write bool) bool {
 
 // excludedOnlyByRules: an excluded region is asked as the fallback of a request
 // that has no other region, as the write region of a single-write account, and
-// as the hub after a 404/1002 (design sections 5 and 6). Never by a hedge or a
+// as the hub after a 404/1002 (packages regions and policy). Never by a hedge or a
 // probe.
 func excludedOnlyByRules(e *evidence, fail report) {
 	list := e.openings()
