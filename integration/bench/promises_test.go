@@ -12,7 +12,7 @@ import (
 
 // costsOf are costs with given ratios and allocations of ours.
 func costsOf(off, armed, objectsOff, objectsArmed float64) []cost {
-	return []cost{{ratio: 1, objects: 190}, {ratio: off, objects: 190 + objectsOff}, {ratio: armed, objects: 190 + objectsArmed}}
+	return []cost{{ratio: 1, objects: 190}, {whole: off, objects: 190 + objectsOff}, {whole: armed, objects: 190 + objectsArmed}}
 }
 
 func TestCostPromises(t *testing.T) {

@@ -280,7 +280,7 @@ func TestQuotes(t *testing.T) {
 	good := sampleCosts()
 	good[0][1].ratio, good[0][2].ratio, good[0][2].whole = 1.01, 1.04, 1.03
 	good[0][1].whole = 1.01
-	assert.Contains(t, quoteHealthy(s, good, 0), "that is kept.")
+	assert.Contains(t, quoteHealthy(s, good, 0), "1.020 × (kept) and 1.050 × (kept).")
 	l[1].outcomes[1].lost = 0
 	assert.Contains(t, quoteVirtual(s, load{100e9, 100}, l), "Everywhere azcosmos-ha keeps")
 	assert.Contains(t, quoteScale(settings{quick: true}, scaling), "-quick -readme")

@@ -68,14 +68,17 @@ func quoteHealthy(s settings, list [][]cost, perByte float64) string {
 		t.add(objects...)
 		t.add(size...)
 	}
-	word := "that is kept"
-	if !kept(costPromises(list[0])[:2]) {
-		word = "that is not kept yet"
+	promised := costPromises(list[0])
+	word := func(p promise) string {
+		if p.kept {
+			return "kept"
+		}
+		return "not kept yet"
 	}
 	return quote(madeBy(s, fmt.Sprintf("The transport is in memory and answers at once, so that nothing but the client is left. CPU time is without the garbage collector's; "+
 		"with %.2f ns for each byte, as measured in the same run, `ReadItem` is at %s with hedging off and %s with it armed. "+
-		"At most %s and %s are promised: %s. Plain azcosmos set beside itself, the noise: %s.",
-		perByte, times(list[0][1].whole), times(list[0][2].whole), times(1+overOff), times(1+overArmed), word, strings.Join(noise, ", "))), 1, t)
+		"Promised are at most %s (%s) and %s (%s). Plain azcosmos set beside itself, the noise: %s.",
+		perByte, times(list[0][1].whole), times(list[0][2].whole), times(1+overOff), word(promised[0]), times(1+overArmed), word(promised[1]), strings.Join(noise, ", "))), 1, t)
 }
 
 // quoteScale shows the table of scale as it is.
