@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type Result struct {
 	Token      string    // the session token that was sent
 	Answer     answer
 	Opened     []string // the regions that the breaker had opened before or after it, with ":w" for writes
+	Out        []string // those that it had opened all the time, likewise
 }
 
 // answer is what a caller got.
@@ -85,10 +87,10 @@ func (e *environment) call(parent context.Context, c *caller, number int, call C
 	if call.Session {
 		r.Token = c.session.token(call.Key)
 	}
-	r.Opened = e.opened()
+	before := e.opened()
 	response, items, err := e.perform(ctx, r) //nolint:bodyclose // azcosmos has read and closed it
 	r.End = time.Now()
-	r.Opened = append(r.Opened, e.opened()...)
+	r.Opened, r.Out = someAndAlways(before, e.opened())
 	r.Answer = answerOf(response, err)
 	r.Answer.Items = items
 	if response != nil && r.Answer.ok() {
@@ -106,16 +108,37 @@ func (e *environment) now() time.Time {
 	return time.Now()
 }
 
+// openedNow is a region that the breaker has opened for some partition, with the
+// time of the next probe, which no two openings share.
+type openedNow struct {
+	region string
+	probe  time.Time
+}
+
+// someAndAlways are the regions that were opened before or after, and those that
+// were all the time.
+func someAndAlways(before, after []openedNow) (some, always []string) {
+	for _, o := range slices.Concat(before, after) {
+		some = append(some, o.region)
+	}
+	for _, o := range before {
+		if slices.Contains(after, o) {
+			always = append(always, o.region)
+		}
+	}
+	return some, always
+}
+
 // opened are the regions that the breaker has opened for some partition.
-func (e *environment) opened() (list []string) {
+func (e *environment) opened() (list []openedNow) {
 	for _, a := range e.ha.State().Accounts {
 		for _, p := range a.Unwell {
 			switch {
 			case p.NextProbe == nil:
 			case p.Write:
-				list = append(list, p.Region+":w")
+				list = append(list, openedNow{p.Region + ":w", *p.NextProbe})
 			default:
-				list = append(list, p.Region)
+				list = append(list, openedNow{p.Region, *p.NextProbe})
 			}
 		}
 	}

@@ -18,6 +18,11 @@
 // probability), regions that go down, write regions of ranges that move or are
 // elected, splits, regions that come and go, account failover, changed flags.
 //
+// About half of the calls are silent: nobody records them, which is what lets a
+// healthy point read go the straight way (package policy). What they did is in the
+// gateway's log all the same; only what telemetry says of them is not judged, but for
+// that it says nothing.
+//
 // A run has four parts. First the items are made and one read is sent. Then the
 // callers call while the events happen. Then everything heals, and each
 // partition is read and written until all regions are let back. Then an hour

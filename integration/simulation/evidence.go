@@ -21,9 +21,6 @@ type attempt struct {
 	call, span, reason string
 }
 
-// silent tells an attempt that nobody recorded.
-func (a attempt) silent() bool { return a.Header.Get(legHeader) != "" }
-
 // asHub tells an attempt under the header of the hub.
 func (a attempt) asHub() bool { return a.Header.Get("x-ms-cosmos-hub-region-processing-only") != "" }
 
@@ -183,19 +180,6 @@ func (e *evidence) attempt(entry gateway.Entry) (attempt, sdktrace.ReadOnlySpan)
 		a.reason = put(s, telemetry.AttrReason)
 	}
 	return a, s
-}
-
-// goingOn is the reason of an attempt of a walk after its first one, as far as it
-// can be known of one that nobody recorded.
-func (e *evidence) goingOn(a attempt) telemetry.Reason {
-	switch {
-	case a.asHub():
-		return telemetry.Session
-	case a.Write && e.ever(e.Ended, func(s state) bool { return !s.multi }):
-		return telemetry.Failover // to the write region, or once more to the same
-	default:
-		return telemetry.NextRegion
-	}
 }
 
 func isData(operation string) bool {

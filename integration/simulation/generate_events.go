@@ -28,7 +28,20 @@ func (m *maker) events() {
 			m.topology(at)
 		}
 	}
+	if m.chance(0.05) {
+		m.throttle()
+	}
 	slices.SortStableFunc(m.w.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+}
+
+// throttle makes a world in which nothing is wrong but that the container has
+// nothing left to spend, in any region, for a while or for some requests.
+func (m *maker) throttle() {
+	m.w.Cold, m.w.Events = false, nil
+	for range 1 + m.IntN(4) {
+		r := Rule{Operations: []string{"data"}, Kind: "status", Status: 429, Sub: 3200, Hits: m.IntN(20)}
+		m.add(Event{At: m.d(0, m.length), For: m.d(time.Millisecond, m.length), Do: Fault, Rule: &r})
+	}
 }
 
 func (m *maker) add(e Event) { m.w.Events = append(m.w.Events, e) }

@@ -49,6 +49,7 @@ var invariants = []invariant{
 	{"a session never gets an older answer", sessionNeverOlder, everywhere},
 	{"the session token is kept", sessionTokenKept, everywhere},
 	{"an excluded region is contacted only by the rules", excludedOnlyByRules, everywhere},
+	{"an opened region is passed", openedIsPassed, inBubble},
 	{"a healthy applicable region means success", healthySucceeds, everywhere},
 	{"after the troubles everything succeeds", healedSucceeds, everywhere},
 	{"attempts are bounded", attemptsBounded, everywhere},

@@ -92,6 +92,9 @@ func hedgesWithinBounds(e *evidence, fail report) {
 		if n > limit { // what azcore repeats is not hedged once more
 			fail("%d hedges, at most %d: %v", n, limit, o)
 		}
+		if e.Slack == 0 && o.hedgedAgain() {
+			fail("hedged once more: %v", o)
+		}
 		if threshold := e.threshold(o); e.Slack == 0 && early(o, threshold) {
 			fail("a hedge before its time (%v): %v", threshold, o)
 		}

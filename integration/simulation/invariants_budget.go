@@ -71,8 +71,9 @@ func (a attempt) behind() bool { return a.Status == 404 && a.SubStatus == 1002 &
 
 // sessionIsFound: a read that gets 404/1002 on a single-write account is taken to
 // the write region, which surely has what the session knows, with the header of the
-// hub (package policy). Not judged: hedged reads, and those that have no time or
-// attempts left.
+// hub (package policy). Not judged: hedged reads, those that have no time or
+// attempts left, and those that ended in a region where the writes of a range were
+// for a while: the client may still take it for the write region.
 func sessionIsFound(e *evidence, fail report) {
 	if len(e.states) > 1 || e.states[0].multi || e.Client.MaxAttempts > 0 {
 		return
@@ -80,10 +81,18 @@ func sessionIsFound(e *evidence, fail report) {
 	for _, o := range e.operations {
 		spent := o.result.Answer.Err == "deadline" || o.result.Answer.Err == "cancelled" || o.result.Start.IsZero()
 		last := o.attempts[len(o.attempts)-1]
-		if last.behind() && last.Region != e.states[0].hub && !spent && o.count(telemetry.Hedge) == 0 && !slices.ContainsFunc(o.attempts, attempt.asHub) {
+		if last.behind() && !e.wasHub(last.Region) && !spent && o.count(telemetry.Hedge) == 0 && !slices.ContainsFunc(o.attempts, attempt.asHub) {
 			fail("%v", o)
 		}
 	}
+}
+
+// wasHub tells whether a region was the write region of some partition, on an
+// account that never changes.
+func (e *evidence) wasHub(region string) bool {
+	return region == e.states[0].hub || slices.ContainsFunc(e.Events, func(v Event) bool {
+		return (v.Do == Move || v.Do == Elect) && v.Region == region
+	})
 }
 
 // hedgeComes: a read that its first region keeps longer than the threshold is

@@ -141,6 +141,35 @@ func (e *evidence) mayAskExcluded(o *operation, a attempt, excluded []string, li
 	})
 }
 
+// openedIsPassed: a read does not begin in a region that the breaker has opened for
+// its partition, as long as another one is well (package regions, rule filter).
+// Judged where one partition is all there is, so that it is the one for which the
+// region was opened.
+func openedIsPassed(e *evidence, fail report) {
+	split := slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Split })
+	if e.keys() > 1 || split || len(e.states) > 1 || e.uses(CrossQuery, ReadMany, ChangeFeed) {
+		return
+	}
+	list := e.openings()
+	for _, o := range e.operations {
+		first := o.attempts[0]
+		if o.result.Op == Read && slices.Contains(o.result.Out, first.Region) && e.anotherIsWell(o, list) {
+			fail("%s is opened: %v", first.Region, o)
+		}
+	}
+}
+
+// anotherIsWell tells whether an operation had a region that was neither excluded
+// nor opened, and whose endpoint was never marked.
+func (e *evidence) anotherIsWell(o *operation, list []opening) bool {
+	excluded, steady := e.excludedBy(o.result)
+	refuses := func(a attempt) bool { return a.refused() || a.Status == 403 }
+	return steady && slices.ContainsFunc(e.base(e.states[0]), func(r string) bool {
+		marked := e.blamed(r, false, o.result.End, refuses) || e.metadataRefused(r)
+		return !marked && !slices.Contains(excluded, r) && !o.result.opened(list, r, false)
+	})
+}
+
 // expected are the applicable regions when nothing is unwell.
 func (e *evidence) expected(write bool) []string {
 	s := e.states[len(e.states)-1]

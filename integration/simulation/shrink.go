@@ -143,15 +143,22 @@ func (s *shrinker) details() bool {
 		}
 	}
 	for i, calls := range s.world.Callers {
-		for n, c := range calls {
-			plain := Call{Wait: c.Wait, Op: c.Op, Key: c.Key, Item: c.Item, Deadline: c.Deadline}
-			shrunk = c != plain && s.try(func(w *World) { w.Callers[i][n] = plain }) || shrunk
+		for n := range calls {
+			shrunk = s.call(i, n) || shrunk
 		}
 	}
 	for i, e := range s.world.Events {
 		shrunk = e.Rule != nil && s.rule(i) || shrunk
 	}
 	return shrunk
+}
+
+// call tries a call of a caller without what it says for itself, and then recorded.
+func (s *shrinker) call(i, n int) bool {
+	c := s.world.Callers[i][n]
+	plain := Call{Wait: c.Wait, Op: c.Op, Key: c.Key, Item: c.Item, Deadline: c.Deadline, Silent: c.Silent}
+	shrunk := c != plain && s.try(func(w *World) { w.Callers[i][n] = plain })
+	return c.Silent && s.try(func(w *World) { w.Callers[i][n].Silent = false }) || shrunk
 }
 
 // rule tries the rule of an event without its refinements.

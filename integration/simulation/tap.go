@@ -2,19 +2,15 @@ package simulation
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
 // spanHeader carries the span of an attempt to the gateway's log.
@@ -38,29 +34,6 @@ func (t tap) Do(r *http.Request) (*http.Response, error) {
 		response.Request = r
 	}
 	return response, err
-}
-
-// legHeader carries what a request is of a call that nobody records.
-const legHeader = "x-simulation-leg"
-
-// legOf tells a request of the walk, as which it gives its first reason, from a
-// hedge and a probe. Those two are private requests, whose context hides azcore's
-// state under a type of its own; a probe has five seconds from the moment on at
-// which it is sent.
-func legOf(ctx context.Context) telemetry.Reason {
-	if !strings.Contains(fmt.Sprintf("%T %v", ctx, ctx), "withoutURLState") {
-		return telemetry.Initial
-	}
-	if until, ok := ctx.Deadline(); ok && until.Equal(time.Now().Add(5*time.Second)) {
-		return telemetry.Probe
-	}
-	return telemetry.Hedge
-}
-
-// silenced is a context of which nothing is recorded: that of a trace that was
-// not sampled.
-func silenced(ctx context.Context) context.Context {
-	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}))
 }
 
 // Change is a line that the middleware wrote into its log: what changes rarely.
