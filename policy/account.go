@@ -192,6 +192,13 @@ func (a *account) turn(now time.Time) (time.Duration, bool) {
 	return wait, a.template != nil && a.middleware.background.Err() == nil
 }
 
+// readSince reports whether the last refresh of our own began at t or later.
+func (a *account) readSince(t time.Time) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return !a.attempted.Before(t)
+}
+
 // toldAt is when the topology changed last, and when the account last told it.
 func (a *account) toldAt() (changed, confirmed time.Time) {
 	a.learning.Lock()

@@ -51,7 +51,7 @@ func (w *walk) findPrimary(refused regions.Index) (regions.Index, bool) {
 // seekPrimary follows a write that its write region surely did not carry out:
 // the account may have failed over since its topology was read, and a region
 // that stays lost never answers the 403/3 that would tell. A topology that was
-// read since is awaited, once, and a new primary is asked.
+// read since the write began is awaited, once, and a new primary is asked.
 func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
 	account, ctx := w.endpoint.account, w.request.Raw().Context()
 	if w.replanned || w.attempts >= w.limit {
@@ -59,9 +59,9 @@ func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
 	}
 	w.replanned = true
 	moved := func() bool { return account.topology.Load().Primary() != lost }
-	if now := time.Now(); !w.awaitReading(now) && !moved() {
+	if !w.awaitReading() && !moved() {
 		if wait, ok := account.turn(time.Now()); ok && sleep(ctx, wait) {
-			w.awaitReading(now)
+			w.awaitReading()
 		}
 	}
 	if ctx.Err() != nil || !moved() {
@@ -72,14 +72,12 @@ func (w *walk) seekPrimary(lost regions.Index) (regions.Index, bool) {
 }
 
 // awaitReading reads the topology, or waits for the one who does, and reports
-// whether the reading began after a moment.
-func (w *walk) awaitReading(after time.Time) bool {
-	f := w.refresh(w.last, refreshInterval)
-	if f == nil {
-		return false
+// whether the last reading is as young as the request.
+func (w *walk) awaitReading() bool {
+	if f := w.refresh(w.last, refreshInterval); f != nil {
+		f.waitFresh(w.request.Raw().Context())
 	}
-	f.waitFresh(w.request.Raw().Context())
-	return !f.since.Before(after)
+	return w.endpoint.account.readSince(w.began)
 }
 
 // refused notes a refusal: the first one counts.
