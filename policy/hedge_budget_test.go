@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -131,10 +130,10 @@ func TestHedgeThresholdsAroundTheLatency(t *testing.T) {
 // TestHedgeArmed: hedging that is armed and does not fire starts no goroutine,
 // and one that has fired leaves none behind.
 func TestHedgeArmed(t *testing.T) {
-	var before, during int
+	var before, during int64
 	watch := func(next transportFunc) transportFunc {
 		return func(r *http.Request) (*http.Response, error) {
-			during = max(during, runtime.NumGoroutine())
+			during = max(during, started())
 			return next(r)
 		}
 	}
@@ -142,12 +141,12 @@ func TestHedgeArmed(t *testing.T) {
 		c := clientOver(t, hedgedAt(time.Second), watch(instant))
 		readOnce(t, c)
 		synctest.Wait()
-		before, during = runtime.NumGoroutine(), 0
+		before, during = started(), 0
 		for range 200 {
 			readOnce(t, c)
 		}
 		require.Equal(t, before, during)
-		require.Equal(t, before, runtime.NumGoroutine())
+		require.Equal(t, before, started())
 	})
 }
 
