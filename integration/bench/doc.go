@@ -42,7 +42,7 @@
 // -parts names some of them. Costs are taken over a transport in memory that answers at once, in one process: the contenders
 // work in turn, forth and back in an order that changes, round after round, and what counts is the median over the rounds of the
 // ratio to plain azcosmos within a round, of the CPU time of the process. A turn is one operation: then a pair of turns is over
-// before the machine has changed its mind, and plain azcosmos set beside itself is within half a percent of 1, where turns of a
+// before the machine has changed its mind, and plain azcosmos set beside itself is within one percent of 1, where turns of a
 // hundred left it within five. What a rival's goroutines do after its turn would fall on others: rivals have longer turns, with
 // nobody but plain azcosmos. What timing takes is taken off. So neither neighbours on the machine nor its clock decide.
 //

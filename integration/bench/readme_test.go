@@ -283,6 +283,8 @@ func TestQuotes(t *testing.T) {
 	assert.Contains(t, quoteHealthy(s, good, 0), "1.020 × (kept) and 1.050 × (kept).")
 	l[1].outcomes[1].lost = 0
 	assert.Contains(t, quoteVirtual(s, load{100e9, 100}, l), "Everywhere azcosmos-ha keeps")
+	assert.NotContains(t, promiseWords(l, 0), "may be late")
+	assert.Contains(t, promiseWords(l, wireSlack), "A machine may be late by 400ms.")
 	assert.Contains(t, quoteScale(settings{quick: true}, scaling), "-quick -readme")
 }
 

@@ -109,7 +109,7 @@ func quoteVirtual(s settings, l load, blocks []block) string {
 	took.how = "p50 / p99 / p99.9 in milliseconds, failures included:"
 	extra := scenarioGrid(blocks, func(o outcome) string { return more(float64(o.extra), 0) })
 	extra.how = "Requests beyond one for each call, refused ones among them; negative when calls failed without being sent:"
-	return quote(madeBy(s, loadWords(l)+" Virtual time: the same on every machine. "+promiseWords(blocks, 0)), 1, firstGrid(blocks), took, extra)
+	return quote(madeBy(s, loadWords(l)+" "+virtualWords+" "+promiseWords(blocks, 0)), 1, firstGrid(blocks), took, extra)
 }
 
 // quoteLoopback shows the scenarios over real sockets, folded away.
@@ -124,6 +124,10 @@ func loadWords(l load) string {
 		grouped(int(l.span.Seconds()*float64(l.rate))), l.rate, deadline, nearby, distant, threshold)
 }
 
+// virtualWords say what can be repeated: two runs differ where contenders draw their pauses.
+const virtualWords = "Virtual time: no machine is late. Between two runs only that differs which contenders leave to chance: " +
+	"azcore and failsafe-go wait for random times between retries, so that those who wait have another time to the first success in each run."
+
 // promiseWords says whether ours loses nothing and is in time everywhere, and where not.
 func promiseWords(blocks []block, slack time.Duration) string {
 	var broken []string
@@ -135,7 +139,13 @@ func promiseWords(blocks []block, slack time.Duration) string {
 	if len(broken) > 0 {
 		return "What " + ours.name + " promises is not kept yet where " + strings.Join(broken, "; ") + "."
 	}
-	return "Everywhere " + ours.name + " keeps what it promises: nothing lost, and the first success after one extra round trip at most."
+	late := ""
+	if slack > 0 {
+		late = fmt.Sprintf(" A machine may be late by %v.", slack)
+	}
+	return "Everywhere " + ours.name + " keeps what it promises: nothing lost, and the first success after one extra round trip at most; " +
+		"on top of that come the threshold where the first region never answers, the read of the account where the write region has moved, " +
+		"and up to a second until that read where it is lost." + late
 }
 
 // firstGrid shows the time to the first success, and the requests lost.

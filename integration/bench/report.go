@@ -88,7 +88,7 @@ func (r *report) virtual(t *testing.T, s settings, e effort) error {
 		return err
 	}
 	r.tables = append(r.tables, scenarioTable("Scenarios, in virtual time",
-		"The real clients in a testing/synctest bubble over an account in memory: times are exact, and the same on every machine.", l, blocks))
+		"The real clients in a testing/synctest bubble over an account in memory. "+virtualWords, l, blocks))
 	r.promises = append(r.promises, scenarioPromises("virtual time", blocks, 0)...)
 	r.quotes["virtual"] = quoteVirtual(s, l, blocks)
 	return nil
