@@ -44,7 +44,7 @@ func (a *alarm) add(r *race, due, now time.Time) {
 	r.due = due
 	heap.Push(&a.waiting, r)
 	if a.due.IsZero() || due.Before(a.due) || now.After(a.due) || now.Before(a.set) {
-		a.start(due, now)
+		a.settle(now)
 	}
 }
 
@@ -59,27 +59,30 @@ func (a *alarm) remove(r *race) bool {
 	return true
 }
 
-// start sets a timer. One that was set for later fires all the same, and finds
-// what there is to do then. The caller holds the mutex.
-func (a *alarm) start(due, now time.Time) {
-	a.set, a.due = now, due
-	time.AfterFunc(due.Sub(now), a.ring)
-}
-
-// ring wakes the races that are due.
+// ring is what a timer does.
 func (a *alarm) ring() {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	now := time.Now()
+	a.settle(time.Now())
+}
+
+// settle wakes the races that are due and sees to it that a timer is set for the
+// first of all others. A timer that should have fired by now, or was set later
+// than now, does not count: it is late, or another bubble's. One that is not
+// needed any more fires in vain. The caller holds the mutex.
+func (a *alarm) settle(now time.Time) {
 	for len(a.waiting) > 0 && !a.waiting[0].due.After(now) {
 		go heap.Pop(&a.waiting).(*race).tick()
 	}
-	if a.due.After(now) && !now.Before(a.set) {
-		return // another timer is set
+	if !a.due.After(now) || now.Before(a.set) {
+		a.due = time.Time{}
 	}
-	a.due = time.Time{}
-	if len(a.waiting) > 0 {
-		a.start(a.waiting[0].due, now)
+	if len(a.waiting) == 0 {
+		return
+	}
+	if first := a.waiting[0].due; a.due.IsZero() || first.Before(a.due) {
+		a.set, a.due = now, first
+		time.AfterFunc(time.Until(first), a.ring)
 	}
 }
 

@@ -3,6 +3,9 @@ package policy
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,4 +113,80 @@ func TestAlarmInAnotherBubble(t *testing.T) {
 			a.remove(r)
 		})
 	}
+}
+
+// TestAlarmBehindItsTimer: a race is added when the timer is due but has not got
+// its turn, or by a caller that looked at the clock long ago. Nobody who waits is
+// forgotten for that.
+func TestAlarmBehindItsTimer(t *testing.T) {
+	const second = time.Second
+	for name, at := range map[string]time.Duration{"after it was due": second + 1, "long after": 3 * second, "before it was set": -second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Minute)
+				var a alarm
+				start := time.Now()
+				gone, waits, added := sleeper(t), sleeper(t), sleeper(t)
+				a.add(gone, start.Add(second), start)
+				a.add(waits, start.Add(second+100*time.Millisecond), start)
+				require.True(t, a.remove(gone))
+				now := start.Add(at)
+				a.add(added, now.Add(2*second), now)
+				require.Equal(t, at > 2*second, waits.woken(), "at once, if it was due by then")
+				time.Sleep(second + 100*time.Millisecond)
+				require.True(t, waits.woken(), "in time")
+				time.Sleep(4 * second)
+				require.True(t, added.woken())
+			})
+		})
+	}
+}
+
+// TestAlarmInRealTime: many races come and go on one alarm while some wait for
+// their time. However late the machine is, it is not a threshold late.
+func TestAlarmInRealTime(t *testing.T) {
+	const threshold, waiting = 300 * time.Millisecond, 60
+	var a alarm
+	end := make(chan struct{})
+	var busy sync.WaitGroup
+	for range 2 {
+		busy.Go(func() {
+			for r := sleeper(t); ; {
+				select {
+				case <-end:
+					return
+				default:
+				}
+				now := time.Now()
+				a.add(r, now.Add(threshold), now)
+				runtime.Gosched()
+				if !a.remove(r) {
+					r = sleeper(t)
+				}
+			}
+		})
+	}
+	var late atomic.Int32
+	var woken sync.WaitGroup
+	pace := time.NewTicker(7 * time.Millisecond)
+	defer pace.Stop()
+	for range waiting {
+		<-pace.C
+		now := time.Now()
+		due, r := now.Add(threshold), sleeper(t)
+		a.add(r, due, now)
+		woken.Add(1)
+		time.AfterFunc(threshold+threshold/2, func() {
+			defer woken.Done()
+			r.mutex.Lock()
+			defer r.mutex.Unlock()
+			if !r.ticked {
+				late.Add(1)
+			}
+		})
+	}
+	woken.Wait()
+	close(end)
+	busy.Wait()
+	require.LessOrEqual(t, late.Load(), int32(waiting/10), "of %d were more than %v late", waiting, threshold/2)
 }
