@@ -29,6 +29,7 @@ type binding struct {
 	endpoints atomic.Pointer[map[string]*endpoint]
 	latest    atomic.Pointer[endpoint]  // the one that was made last: mostly there is no other
 	only      atomic.Pointer[endpoint]  // that all requests are for; nil: there is none yet, or others have come
+	first     atomic.Pointer[endpoint]  // that was the only one, now or once: its is what PerCall let go without an operation
 	container atomic.Pointer[container] // that was read first
 	mixed     atomic.Bool               // requests for others have come
 	recorded  atomic.Bool               // an operation was recorded, now or once
@@ -76,12 +77,12 @@ func (b *binding) endpoint(host string) *endpoint {
 	}
 	e := &endpoint{binding: b, host: host, account: b.account(host)}
 	more[host] = e
+	b.only.Store(nil) // before anybody can know another one
 	b.endpoints.Store(&more)
 	b.latest.Store(e)
 	if len(more) == 1 && !b.mixed.Load() {
+		b.first.Store(e)
 		b.only.Store(e)
-	} else {
-		b.only.Store(nil)
 	}
 	return e
 }
@@ -93,8 +94,8 @@ func (b *binding) stranger() {
 	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	b.only.Store(nil) // before the next one can see that this was done
 	b.mixed.Store(true)
-	b.only.Store(nil)
 }
 
 // tellUnknown tells each unknown region name once per pair of policies.

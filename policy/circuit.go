@@ -129,10 +129,11 @@ func (w *walk) beginOwnProbe(route breaker.Route, excluded regions.Set, now time
 	return regions.None
 }
 
-// beginShadow sends a copy of this read to a region whose probe is due, unless
-// it has sent one elsewhere. After Close nothing is sent beside the requests.
+// beginShadow sends a copy of this read to a region whose probe is due, unless it
+// has sent one elsewhere, or a leg is in flight, to whose headers others may be
+// writing. After Close nothing is sent beside the requests.
 func (w *walk) beginShadow(r regions.Index, now time.Time) {
-	if w.circuit.probed == regions.None && w.endpoint.background.Err() == nil && w.claimProbe(r, now) {
+	if !w.inRace && w.circuit.probed == regions.None && w.endpoint.background.Err() == nil && w.claimProbe(r, now) {
 		w.startShadow(r, w.circuit.token)
 	}
 }

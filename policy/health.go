@@ -40,6 +40,12 @@ func (a *account) release(r regions.Index, write bool) {
 	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Release(r, write) })
 }
 
+// marked reports whether a region has a mark for reads that holds.
+func (a *account) marked(r regions.Index) bool {
+	h := a.health.Load()
+	return h != nil && h.Marked(false, time.Now()).Has(r)
+}
+
 // order puts unwell regions behind the others. When one of them is due for a
 // trial and this request wins its place, the region keeps its own and is
 // returned: the caller owes a mark, a clear or a release.

@@ -24,6 +24,9 @@ type operation struct {
 	kept     bool                     // PerCall did without it at first
 }
 
+// foreign is the operation of a request that is nobody's: PerRetry passes it on.
+var foreign = &operation{}
+
 // recorded is an operation of which telemetry keeps something, with the room for
 // that, in one piece.
 type recorded struct {
@@ -63,6 +66,7 @@ func (p *operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	e := p.known(raw.URL.Host)
 	if e == nil {
 		p.stranger()
+		req.SetOperationValue(foreign)
 		return req.Next()
 	}
 	info := request.Classify(raw.Method, path, raw.Header)

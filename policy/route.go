@@ -18,8 +18,7 @@ var _ azpolicy.Policy = (*routePolicy)(nil)
 // Whatever is not ours to route, an account read or a request without an
 // operation, passes through.
 func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
-	e, link := p.straightEndpoint(req.Raw())
-	if e != nil {
+	if e, link := p.straightEndpoint(req.Raw()); e != nil {
 		if v := e.straightView(req.Raw().Context(), link); v != nil {
 			s := v.straightWay(req)
 			return s.run()
@@ -27,21 +26,25 @@ func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	}
 	w := walks.Get().(*walk)
 	defer w.free()
-	switch {
-	case req.OperationValue(&w.operation):
+	if req.OperationValue(&w.operation) {
+		if w.operation == foreign {
+			return req.Next()
+		}
 		return w.pass(req)
-	case e != nil:
-		return w.latePass(e, req)
-	default:
-		return req.Next()
 	}
+	if e := p.first.Load(); e != nil {
+		if _, ok := request.PointRead(req.Raw().Method, req.Raw().URL); ok {
+			return w.latePass(e, req)
+		}
+	}
+	return req.Next()
 }
 
 // latePass is the pass of a point read that PerCall let go without an operation.
 func (w *walk) latePass(e *endpoint, req *azpolicy.Request) (*http.Response, error) {
 	w.operation = &operation{endpoint: e, info: classified(req.Raw().URL, req.Raw().Header)}
 	response, err := w.pass(req)
-	e.keep(req, w.operation, response)
+	e.keep(req, w.operation)
 	return response, err
 }
 

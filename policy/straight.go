@@ -60,7 +60,7 @@ func (c *container) reads(raw *http.Request) bool {
 func (e *endpoint) straightView(ctx context.Context, containerLink string) *view {
 	v, a := e.viewed(), e.account
 	switch {
-	case v == nil, v.straight == regions.None, a.health.Load() != nil, !a.breaker.Empty(), !a.ppaf.Empty():
+	case v == nil, v.straight == regions.None, a.marked(v.straight), !a.breaker.Empty(), !a.ppaf.Empty():
 		return nil
 	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), e.recorded.Load() && e.observer.Wants(ctx):
 		return nil
@@ -113,11 +113,9 @@ func (s *straight) run() (*http.Response, error) {
 	if s.well(response, err) {
 		return s.deliver(response)
 	}
-	w := s.walk(s.request, classified(raw.URL, raw.Header))
+	w := s.walk(s.request, classified(raw.URL, raw.Header), false)
 	defer w.free()
-	response, err = s.goOn(w, response, err)
-	s.view.endpoint.keep(s.request, w.operation, response)
-	return response, err
+	return s.goOn(w, response, err)
 }
 
 func (s *straight) race() (*http.Response, error) {
@@ -133,7 +131,7 @@ func (s *straight) race() (*http.Response, error) {
 	}
 	w := r.joined()
 	response, err = r.decide(s.goOn(w, response, err))
-	s.view.endpoint.keep(s.request, w.operation, response)
+	s.view.endpoint.keep(s.request, w.operation)
 	return response, err
 }
 
@@ -143,8 +141,7 @@ func (r *race) join() {
 	if r.walk != nil {
 		return
 	}
-	w := r.straight.walk(r.leg, classified(&r.url, r.headers()))
-	w.inRace = true
+	w := r.straight.walk(r.leg, classified(&r.url, r.headers()), true)
 	r.walk, r.made, r.list, r.candidates = w, w, w.list, w.list.Set()&^w.never
 }
 
@@ -167,8 +164,9 @@ func (s *straight) deliver(response *http.Response) (*http.Response, error) {
 }
 
 // walk makes a walk that has been to the region.
-func (s *straight) walk(req *azpolicy.Request, info request.Info) *walk {
+func (s *straight) walk(req *azpolicy.Request, info request.Info, inRace bool) *walk {
 	w := walks.Get().(*walk)
+	w.inRace = inRace
 	w.operation = &operation{endpoint: s.view.endpoint, info: info}
 	w.begin(req, body{}, s.view.View)
 	w.began = s.began
@@ -188,10 +186,11 @@ func classified(u *url.URL, header http.Header) request.Info {
 	return request.Classify(http.MethodGet, u.EscapedPath(), header)
 }
 
-// keep holds on to an operation that PerCall did without, when azcore is about
-// to repeat it. Until PerCall drops it, no read goes straight.
-func (b *binding) keep(req *azpolicy.Request, o *operation, response *http.Response) {
-	if response == nil || response.StatusCode != http.StatusTooManyRequests {
+// keep holds on to an operation that PerCall did without, when it was hedged:
+// should azcore repeat it, its hedges are not repeated. Until PerCall drops it, no
+// read goes straight.
+func (b *binding) keep(req *azpolicy.Request, o *operation) {
+	if !o.hedged {
 		return
 	}
 	var made *operation

@@ -2,45 +2,117 @@ package policy
 
 import (
 	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	azruntime "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/stretchr/testify/require"
+
+	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
 
 // TestKeepAndDrop: what is kept of an operation is dropped once, whoever made it
-// and however often it was throttled.
+// and however often it comes by.
 func TestKeepAndDrop(t *testing.T) {
-	throttled, well := &http.Response{StatusCode: http.StatusTooManyRequests}, &http.Response{StatusCode: http.StatusOK}
 	tests := []struct {
-		name    string
-		made    bool // by PerCall
-		answers []*http.Response
-		kept    int32
+		name   string
+		made   bool   // by PerCall
+		hedged []bool // in each pass
+		kept   int32
 	}{
-		{"well", false, []*http.Response{well}, 0},
-		{"no answer", false, []*http.Response{nil}, 0},
-		{"throttled", false, []*http.Response{throttled, well}, 1},
-		{"throttled twice", false, []*http.Response{throttled, throttled, well}, 1},
-		{"made by PerCall", true, []*http.Response{throttled, throttled}, 0},
+		{"not hedged", false, []bool{false, false}, 0},
+		{"hedged", false, []bool{true, false}, 1},
+		{"hedged later", false, []bool{false, true}, 1},
+		{"hedged twice", false, []bool{true, true}, 1},
+		{"made by PerCall", true, []bool{true, true}, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var b binding
-			req, err := runtime.NewRequest(t.Context(), http.MethodGet, "https://acct.documents.azure.test/dbs/d/colls/c/docs/i")
+			req, err := azruntime.NewRequest(t.Context(), http.MethodGet, "https://acct.documents.azure.test/dbs/d/colls/c/docs/i")
 			require.NoError(t, err)
 			if test.made {
 				req.SetOperationValue(&operation{})
 			}
-			for _, response := range test.answers {
-				b.keep(req, &operation{}, response)
+			for _, hedged := range test.hedged {
+				b.keep(req, &operation{hedged: hedged})
 				require.LessOrEqual(t, b.kept.Load(), test.kept)
 			}
 			require.Equal(t, test.kept, b.kept.Load())
-			if !test.made {
-				b.drop(req)
-			}
+			b.drop(req)
 			require.Zero(t, b.kept.Load())
 		})
+	}
+}
+
+// TestOnlyIsAlone: whoever can see that requests come for others sees that the
+// only endpoint is none any more.
+func TestOnlyIsAlone(t *testing.T) {
+	others := map[string]struct {
+		come func(*binding)
+		seen func(*binding) bool
+	}{
+		"a stranger":         {func(b *binding) { b.stranger() }, func(b *binding) bool { return b.mixed.Load() }},
+		"a second endpoint":  {func(b *binding) { b.endpoint("two.test") }, func(b *binding) bool { return b.known("two.test") != nil }},
+		"stranger, then own": {func(b *binding) { b.stranger(); b.endpoint("one.test") }, func(b *binding) bool { return b.mixed.Load() }},
+	}
+	m, err := New(Options{})
+	require.NoError(t, err)
+	defer m.Close()
+	for name, other := range others {
+		for range 3000 {
+			b := m.bind(nil, azpolicy.ClientOptions{})
+			b.endpoint("one.test")
+			require.NotNil(t, b.only.Load())
+			var all sync.WaitGroup
+			var wrong atomic.Bool
+			all.Go(func() { other.come(b) })
+			all.Go(func() {
+				for !other.seen(b) {
+					runtime.Gosched()
+				}
+				wrong.Store(b.only.Load() != nil)
+			})
+			all.Wait()
+			require.False(t, wrong.Load(), name)
+		}
+	}
+}
+
+// TestStraightAgain: a mark keeps reads off the straight way while it holds for
+// the region that they are sent to, and no longer.
+func TestStraightAgain(t *testing.T) {
+	account, err := regions.ParseAccount([]byte(`{"id":"a","writableLocations":[{"name":"A","databaseAccountEndpoint":"https://a-a.test:443/"}],
+		"readableLocations":[{"name":"A","databaseAccountEndpoint":"https://a-a.test:443/"},{"name":"B","databaseAccountEndpoint":"https://a-b.test:443/"}]}`))
+	require.NoError(t, err)
+	topology, err := regions.NewTopology(account, nil)
+	require.NoError(t, err)
+	tests := []struct {
+		name     string
+		region   regions.Index
+		write    bool
+		ago      time.Duration
+		straight bool
+	}{
+		{"a read of the first region", 0, false, 0, false},
+		{"long ago", 0, false, regions.MarkFor, true},
+		{"a write", 0, true, 0, true},
+		{"a read of another region", 1, false, 0, true},
+	}
+	for _, test := range tests {
+		m, err := New(Options{})
+		require.NoError(t, err)
+		e := m.bind(nil, azpolicy.ClientOptions{}).endpoint("a.test")
+		e.account.topology.Store(topology)
+		require.NotNil(t, e.straightView(t.Context(), ""), test.name)
+		e.account.changeHealth(func(h *regions.Health) *regions.Health {
+			return h.Mark(test.region, test.write, time.Now().Add(-test.ago))
+		})
+		require.Equal(t, test.straight, e.straightView(t.Context(), "") != nil, test.name)
+		m.Close()
 	}
 }

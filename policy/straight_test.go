@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,20 +118,109 @@ func TestTwoEndpointsOfOneClientOption(t *testing.T) {
 	s.change = func(o *azcosmos.ClientOptions) { options = o }
 	inWorld(t, s, func(w *world) {
 		w.expect(read, "200", "A", 0)
-		credential, err := azcosmos.NewKeyCredential(accountKey)
-		require.NoError(w, err)
-		second, err := azcosmos.NewClientWithKey(w.RegionEndpoint(C), credential, options)
-		require.NoError(w, err)
-		w.Cleanup(second.Close)
-		container, err := second.NewContainer("db", "items")
-		require.NoError(w, err)
+		container := w.secondClient(options)
 		for range 2 {
 			w.ResetLog()
-			_, err = read(w.Context(), container)
+			_, err := read(w.Context(), container)
 			require.NoError(w, err)
 			require.Equal(w, "C", w.contacted(), "a regional endpoint keeps its region")
 			w.expect(read, "200", "A", 0)
 		}
+	})
+}
+
+// TestSecondClientBetween: a second client of the same options reads its account
+// while a read of the first one is between the two policies. The read keeps its
+// walk, as a recorded one does.
+func TestSecondClientBetween(t *testing.T) {
+	for _, recorded := range []bool{true, false} {
+		var b between
+		var options *azcosmos.ClientOptions
+		s := withBetween(&b, setup{gateway: gateway.Options{MultiWrite: true}})
+		inner := s.change
+		s.change = func(o *azcosmos.ClientOptions) {
+			inner(o)
+			options = o
+		}
+		inWorld(t, s, func(w *world) {
+			w.expect(read, "200", "A", 0)
+			b.do = func() {
+				_, err := read(w.Context(), w.secondClient(options))
+				require.NoError(w, err)
+				w.Inject(gateway.Rule{Region: A, Status: 500, Hits: 1})
+				w.ResetLog()
+			}
+			ctx := w.Context()
+			if recorded {
+				ctx, _ = telemetry.Record(ctx)
+			}
+			w.expectWith(ctx, read, "200", "A B", 0)
+		})
+	}
+}
+
+// secondClient is a client of the account in C, with options that another has.
+func (w *world) secondClient(options *azcosmos.ClientOptions) *azcosmos.ContainerClient {
+	credential, err := azcosmos.NewKeyCredential(accountKey)
+	require.NoError(w, err)
+	client, err := azcosmos.NewClientWithKey(w.RegionEndpoint(C), credential, options)
+	require.NoError(w, err)
+	w.Cleanup(client.Close)
+	container, err := client.NewContainer("db", "items")
+	require.NoError(w, err)
+	return container
+}
+
+// TestHedgesAreNotRepeated: whatever answer azcore repeats because the client's
+// options say so, its hedges are not repeated with it, recorded or not.
+func TestHedgesAreNotRepeated(t *testing.T) {
+	for _, code := range [][2]int{{429, 3200}, {410, 1002}, {404, 0}, {449, 0}} {
+		var seen []string
+		for _, recorded := range []bool{true, false} {
+			s := setup{hedged: true, policy: policy.Options{Hedge: hedge.Options{Threshold: 10 * time.Millisecond, MaxHedges: 1}}}
+			s.change = func(o *azcosmos.ClientOptions) {
+				o.Retry.StatusCodes = []int{code[0]}
+				o.Retry.MaxRetries = 2
+				o.Retry.RetryDelay, o.Retry.MaxRetryDelay = time.Millisecond, time.Millisecond
+			}
+			inWorld(t, s, func(w *world) {
+				w.Inject(gateway.Rule{Status: code[0], SubStatus: code[1], Delay: 20 * time.Millisecond})
+				ctx := w.Context()
+				if recorded {
+					ctx, _ = telemetry.Record(ctx)
+				}
+				w.do(ctx, read)
+				seen = append(seen, w.contacted())
+				w.RemoveAll()
+				w.expect(read, "200", "A", 0)
+			})
+		}
+		require.Equal(t, seen[0], seen[1], code)
+		require.Equal(t, 1, strings.Count(seen[0], "B"), code)
+	}
+}
+
+// TestNoProbeBesideALeg: what begins on the alarm's goroutine, beside the leg in
+// flight, starts no probe: it would copy a request that others write to. The next
+// read starts it.
+func TestNoProbeBesideALeg(t *testing.T) {
+	s := setup{hedged: true}
+	s.policy.Hedge.Threshold = time.Second
+	s.policy.Breaker = breaker.Options{OpenFor: 100 * time.Millisecond}.WithoutJitter()
+	s.gateway.Ranges = 2
+	inCircuit(t, s, func(w *circuitWorld) {
+		w.Inject(gateway.Rule{Region: A, Container: "items", Kind: gateway.Hang, Hits: 1})
+		var slow sync.WaitGroup
+		slow.Go(func() { _, _ = readKey(w.Context(), w.container, w.p1) })
+		synctest.Wait()
+		w.Inject(gateway.Rule{Region: A, Container: "items", Status: 503, Hits: 10})
+		w.times(10, readKey, w.container, w.p1)
+		w.ResetLog()
+		slow.Wait()
+		require.Equal(w, "B", w.data(), "the hedge, and no probe of A")
+		w.times(1, readKey, w.container, w.p1)
+		synctest.Wait()
+		require.Contains(w, w.data(), "A", "the probe")
 	})
 }
 
