@@ -28,8 +28,11 @@ func (m *maker) events() {
 			m.topology(at)
 		}
 	}
-	if m.chance(0.05) {
+	switch x := m.Float64(); {
+	case x < 0.05:
 		m.throttle()
+	case x < 0.1:
+		m.grey()
 	}
 	slices.SortStableFunc(m.w.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 }
@@ -41,6 +44,18 @@ func (m *maker) throttle() {
 	for range 1 + m.IntN(4) {
 		r := Rule{Operations: []string{"data"}, Kind: "status", Status: 429, Sub: 3200, Hits: m.IntN(20)}
 		m.add(Event{At: m.d(0, m.length), For: m.d(time.Millisecond, m.length), Do: Fault, Rule: &r})
+	}
+}
+
+// grey makes a world in which the first region is slow and the second one fails, so
+// that hedges follow each other within a small budget.
+func (m *maker) grey() {
+	c, base := &m.w.Client, m.w.base(m.w.states()[0])
+	m.w.Cold, m.w.Events, c.NoHedge, c.MaxInFlight = false, nil, false, 1+m.IntN(2)
+	m.add(Event{Do: Latency, Region: base[0], Delay: m.d(time.Second, 5*time.Second)})
+	if len(base) > 1 {
+		r := Rule{Region: base[1], Operations: []string{"data"}, Kind: "status", Status: 503, Probability: []float64{0, 0.5}[m.IntN(2)]}
+		m.add(Event{Do: Fault, Rule: &r})
 	}
 }
 

@@ -57,6 +57,7 @@ var invariants = []invariant{
 	{"the next region is asked at once", goesOnAtOnce, everywhere},
 	{"hedges are within bounds", hedgesWithinBounds, everywhere},
 	{"a hedge comes at its time", hedgeComes, inBubble},
+	{"a hedge that fails is followed at once", hedgeFollows, inBubble},
 	{"hedges in flight are within the budget", hedgeBudget, inBubble},
 	{"a hedge's place is given back", budgetIsGivenBack, inBubble},
 	{"a session is taken to the write region", sessionIsFound, inBubble},

@@ -125,9 +125,22 @@ func TestSilentIsJudged(t *testing.T) {
 			h.also("Japan East", telemetry.Hedge, 55*time.Millisecond, 200)
 			slices.SortStableFunc(h.Log, func(a, b gateway.Entry) int { return a.At.Compare(b.At) })
 		}},
+		{"no hedge after one that failed", "a hedge that fails is followed at once", func(h *byHand) {
+			h.Account.Regions = []string{east, west, "Japan East"}
+			first, hedge := h.of("0.2")[0], h.of("0.2")[1]
+			first.Duration, first.Status = 500*time.Millisecond, 200
+			hedge.Header.Set(legHeader, string(telemetry.Hedge))
+			hedge.At, hedge.Status = first.At.Add(10*time.Millisecond), 503
+			h.Client.Threshold, h.Callers = Duration(10*time.Millisecond), [][]Call{{}}
+		}},
+		{"no hedge", "a hedge comes at its time", func(h *byHand) {
+			h.of("0.2")[0].Duration, h.Client.Threshold = 20*time.Millisecond, Duration(10*time.Millisecond)
+			h.of("0.2")[1].At = h.of("0.2")[0].At.Add(20 * time.Millisecond)
+		}},
 		{"a region that is not let back", "a region that is well again is let back", func(h *byHand) {
 			h.result("0.2").Caller = quietCaller
 			h.of("0.2")[0].Region = west
+			h.AtEnd.Accounts = []telemetry.AccountState{{}}
 		}},
 	} {
 		t.Run(w.name, func(t *testing.T) {
