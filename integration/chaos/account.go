@@ -43,7 +43,7 @@ func (a arena) newAccount(ctx context.Context, w simulation.World) (*account, er
 	c.Gateway = gateway.New(gateway.Options{
 		Account: name, Regions: w.Account.Regions, MultiWrite: w.Account.MultiWrite,
 		PartitionFailover: w.Account.PartitionFailover, HedgingDisabled: w.Account.HedgingDisabled, Ranges: w.Account.Ranges,
-		Latency: durations(w.Account.Latency), Lag: durations(w.Account.Lag), Seed: w.Seed, Upstream: upstream,
+		Latency: simulation.Durations(w.Account.Latency), Lag: simulation.Durations(w.Account.Lag), Seed: w.Seed, Upstream: upstream,
 	})
 	return c, c.fill(ctx, gateway.New(gateway.Options{Account: name + "past", Regions: []string{"Past"}, Upstream: upstream}))
 }
@@ -130,16 +130,4 @@ func (c *account) close(ctx context.Context) error {
 	}
 	_, err = db.Delete(ctx, nil)
 	return err
-}
-
-// durations are latencies or lags as the gateway has them; nil stays nil.
-func durations(m map[string]simulation.Duration) map[string]time.Duration {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]time.Duration, len(m))
-	for name, d := range m {
-		out[name] = time.Duration(d)
-	}
-	return out
 }

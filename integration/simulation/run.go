@@ -107,7 +107,7 @@ func (e *environment) start(ctx context.Context) error {
 	e.gateway = gateway.New(gateway.Options{
 		Account: accountName(), Regions: w.Account.Regions, MultiWrite: w.Account.MultiWrite,
 		PartitionFailover: w.Account.PartitionFailover, HedgingDisabled: w.Account.HedgingDisabled,
-		Ranges: w.Account.Ranges, Latency: durations(w.Account.Latency), Lag: durations(w.Account.Lag),
+		Ranges: w.Account.Ranges, Latency: Durations(w.Account.Latency), Lag: Durations(w.Account.Lag),
 		Seed: w.Seed, Upstream: e.store,
 	})
 	if err := e.fill(ctx); err != nil {

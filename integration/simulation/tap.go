@@ -83,15 +83,3 @@ var accounts atomic.Int64
 func accountName() string { return "world" + strconv.FormatInt(accounts.Add(1), 10) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-// durations are latencies or lags as the gateway has them; nil stays nil.
-func durations(m map[string]Duration) map[string]time.Duration {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]time.Duration, len(m))
-	for name, d := range m {
-		out[name] = time.Duration(d)
-	}
-	return out
-}

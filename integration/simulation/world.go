@@ -64,6 +64,18 @@ type Client struct {
 	MaxInFlight int      `json:"maxInFlight,omitempty"`
 }
 
+// Durations are latencies or lags as the gateway has them; nil stays nil.
+func Durations(m map[string]Duration) map[string]time.Duration {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]time.Duration, len(m))
+	for name, d := range m {
+		out[name] = time.Duration(d)
+	}
+	return out
+}
+
 // Call is one call of a caller.
 type Call struct {
 	Wait     Duration  `json:"wait,omitempty"` // since the caller's last call
