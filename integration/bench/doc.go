@@ -60,7 +60,7 @@
 // # Promises
 //
 // The last table says what the middleware promises and whether it was kept. Cost: at most 2 % of a ReadItem without hedging and
-// 5 % with it, the collector included on both sides, at most 8 and 20 allocations; shares of single decisions as in the tables.
+// 5 % with it, the collector counted or not, at most 8 and 20 allocations; shares of single decisions as in the tables.
 // Scenarios: no request lost, and the first success after one extra round trip at most: the first region's and the next one's,
 // the threshold in place of the first one's where it hangs, and one more for the account where a write region has to be found.
 // Where the write region is lost, the account may have been read just before it moved, and is not read again within a second:

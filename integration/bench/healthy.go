@@ -79,8 +79,8 @@ type cost struct {
 	bytes, objects float64
 }
 
-// over is the ratio that promises are held against: what an application pays, the collector included.
-func (c cost) over() float64 { return c.whole }
+// over is the worse of the two ratios: what promises are held against.
+func (c cost) over() float64 { return max(c.ratio, c.whole) }
 
 // sitting is what one sitting found for each contender.
 type sitting struct{ ratio, wallRatio, cpu, wall float64 }
