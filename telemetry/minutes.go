@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -14,38 +15,40 @@ const (
 	maxRegions  = 64
 )
 
-// minutes counts some numbers by the minute, for the last TrafficWindow. It
-// locks nothing; a few counts of the first moment of a minute may be lost.
-type minutes [minuteSlots]struct {
-	minute atomic.Int64 // that the counts are of
-	counts []atomic.Uint32
+// minutes counts some numbers by the minute, for the last TrafficWindow: each
+// number has a cell for each of minuteSlots minutes, with the minute in its upper
+// half and the count in the lower. It locks nothing.
+type minutes []atomic.Uint64
+
+func newMinutes(numbers int) minutes { return make(minutes, numbers*minuteSlots) }
+
+func minuteOf(t time.Time) uint32 { return uint32(t.Unix() / 60) }
+
+func (m minutes) cell(number int, minute uint32) *atomic.Uint64 {
+	return &m[number*minuteSlots+int(minute%uint32(minuteSlots))]
 }
 
-func newMinutes(numbers int) *minutes {
-	var m minutes
-	for i := range m {
-		m[i].counts = make([]atomic.Uint32, numbers)
-	}
-	return &m
-}
-
-func (m *minutes) add(number int, now time.Time) {
-	minute := now.Unix() / 60
-	slot := &m[uint64(minute)%uint64(minuteSlots)]
-	if was := slot.minute.Load(); was != minute && slot.minute.CompareAndSwap(was, minute) {
-		for i := range slot.counts {
-			slot.counts[i].Store(0)
+func (m minutes) add(number int, now time.Time) {
+	minute := minuteOf(now)
+	cell := m.cell(number, minute)
+	for {
+		was := cell.Load()
+		if uint32(was>>32) == minute {
+			cell.Add(1)
+			return
+		}
+		if cell.CompareAndSwap(was, uint64(minute)<<32|1) {
+			return
 		}
 	}
-	slot.counts[number].Add(1)
 }
 
 // sum is what was counted of a number in the window that ends now.
-func (m *minutes) sum(number int, now time.Time) (n uint64) {
-	minute := now.Unix() / 60
-	for i := range m {
-		if age := minute - m[i].minute.Load(); age >= 0 && age < int64(minuteSlots) {
-			n += uint64(m[i].counts[number].Load())
+func (m minutes) sum(number int, now time.Time) (n uint64) {
+	last := minuteOf(now)
+	for minute := last - uint32(minuteSlots) + 1; minute != last+1; minute++ {
+		if cell := m.cell(number, minute).Load(); uint32(cell>>32) == minute {
+			n += cell & math.MaxUint32
 		}
 	}
 	return n
@@ -57,22 +60,19 @@ func (m *minutes) sum(number int, now time.Time) (n uint64) {
 const (
 	trafficStripes = 8
 	stripeShift    = 5
+	trafficNumbers = 2 * maxRegions // reads and writes of each
 )
 
 // Traffic counts the attempts of one account by region, for the shares in its
 // [State]. Make one with [NewTraffic]; it is safe for concurrent use.
 type Traffic struct {
-	all    [trafficStripes]*minutes
-	failed *minutes
+	all    [trafficStripes][trafficNumbers * minuteSlots]atomic.Uint64
+	failed minutes
 }
 
 // NewTraffic returns empty counts.
 func NewTraffic() *Traffic {
-	t := &Traffic{failed: newMinutes(2 * maxRegions)}
-	for i := range t.all {
-		t.all[i] = newMinutes(2 * maxRegions)
-	}
-	return t
+	return &Traffic{failed: newMinutes(trafficNumbers)}
 }
 
 // Count counts an attempt that was sent at now to the region with this index,
@@ -83,7 +83,8 @@ func (t *Traffic) Count(region int, write, failed bool, now time.Time) {
 		return
 	}
 	number := trafficNumber(region, write)
-	t.all[now.Nanosecond()>>stripeShift%trafficStripes].add(number, now)
+	stripe := &t.all[now.Nanosecond()>>stripeShift%trafficStripes]
+	minutes(stripe[:]).add(number, now)
 	if failed {
 		t.failed.add(number, now)
 	}
@@ -95,8 +96,8 @@ func (t *Traffic) Region(region int, write bool, now time.Time) (all, failed uin
 		return 0, 0
 	}
 	number := trafficNumber(region, write)
-	for _, m := range t.all {
-		all += m.sum(number, now)
+	for i := range t.all {
+		all += minutes(t.all[i][:]).sum(number, now)
 	}
 	return all, t.failed.sum(number, now)
 }

@@ -50,7 +50,7 @@ type Recorder struct {
 	metrics *metrics
 	log     log
 	ring    ring
-	hedging *minutes // by the hedge numbers
+	hedging minutes // by the hedge numbers
 }
 
 // source is a tracer with the provider that it came from; its tracer is nil
