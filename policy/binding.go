@@ -17,25 +17,29 @@ import (
 // The options it was made for may serve several clients, of several accounts.
 type binding struct {
 	*Middleware
+
+	// What each healthy point read looks at is side by side.
+	only      atomic.Pointer[endpoint]  // that all requests are for; nil: there is none yet, or others have come
+	container atomic.Pointer[container] // that was read first
+	listened  atomic.Int64              // when somebody to record operations was looked for last, in Unix nanoseconds
+	recorded  atomic.Bool               // there was somebody, now or once
+	kept      atomic.Int32              // operations that azcore may repeat, see keep
+
 	preferred regions.Names
 	budget    *hedge.Budget
-	alarms    alarms                // of the hedges
 	sends     bool                  // there is a transport for requests of our own
 	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
+	alarms    alarms                // of the hedges
 
 	// endpoints by URL.Host of the client endpoint, copied on each write. One
 	// is made by an account read only, so there are few.
 	endpoints atomic.Pointer[map[string]*endpoint]
-	latest    atomic.Pointer[endpoint]  // the one that was made last: mostly there is no other
-	only      atomic.Pointer[endpoint]  // that all requests are for; nil: there is none yet, or others have come
-	first     atomic.Pointer[endpoint]  // that was the only one, now or once: its is what PerCall let go without an operation
-	container atomic.Pointer[container] // that was read first
-	mixed     atomic.Bool               // requests for others have come
-	recorded  atomic.Bool               // an operation was recorded, now or once
-	kept      atomic.Int32              // operations that azcore may repeat, see keep
-	mutex     sync.Mutex                // guards the writes of endpoints, only and mixed, and told
-	told      map[string]bool           // unknown region names that were told already
+	latest    atomic.Pointer[endpoint] // the one that was made last: mostly there is no other
+	first     atomic.Pointer[endpoint] // that was the only one, now or once: its is what PerCall let go without an operation
+	mixed     atomic.Bool              // requests for others have come
+	mutex     sync.Mutex               // guards the writes of endpoints, only and mixed, and told
+	told      map[string]bool          // unknown region names that were told already
 }
 
 func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *binding {
@@ -121,10 +125,11 @@ type endpoint struct {
 // view is a compiled [regions.View] with the exclusions it was made from.
 type view struct {
 	*regions.View
-	endpoint *endpoint
-	excluded *regions.Names
-	straight regions.Index // see straightIn
-	query    hedge.Query
+	endpoint   *endpoint
+	excluded   *regions.Names
+	straight   regions.Index // see straightIn
+	host       string        // of that region
+	candidates int           // likewise
 }
 
 // view returns the client's view on the account as it is now, nil while the
@@ -148,7 +153,8 @@ func (e *endpoint) viewed() *view {
 		return v
 	}
 	made := &view{View: regions.NewView(topology, e.preferred, *excluded, e.host), endpoint: e, excluded: excluded}
-	made.straight, made.query = e.straightIn(made.View)
+	made.straight, made.candidates = e.straightIn(made.View)
+	made.host = topology.Host(made.straight)
 	e.current.Store(made)
 	e.tellUnknown(made.Unknown())
 	return made

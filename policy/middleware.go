@@ -19,11 +19,10 @@ import (
 // and keep it as long as its clients. It may serve several clients of several
 // accounts, and is safe for concurrent use.
 type Middleware struct {
-	options  Options
-	observer observer
-
-	preferred regions.Names
 	excluded  atomic.Pointer[regions.Names]
+	observer  observer
+	options   Options
+	preferred regions.Names
 
 	accountsMutex sync.Mutex          // guards accounts
 	accounts      map[string]*account // by the normalised host of the client endpoint
@@ -80,8 +79,8 @@ func (m *Middleware) Apply(o *azcosmos.ClientOptions) {
 		m.tellOverruled(o.PreferredRegions)
 	}
 	b := m.bind(preferred, o.ClientOptions)
-	o.PerCallPolicies = append(slices.Clip(slices.Clone(o.PerCallPolicies)), &operationPolicy{b})
-	o.PerRetryPolicies = append(slices.Clip(slices.Clone(o.PerRetryPolicies)), &routePolicy{b})
+	o.PerCallPolicies = append(slices.Clip(slices.Clone(o.PerCallPolicies)), operationPolicy{b})
+	o.PerRetryPolicies = append(slices.Clip(slices.Clone(o.PerRetryPolicies)), routePolicy{b})
 }
 
 func sameRegions(ours regions.Names, clients []string) bool {
@@ -91,18 +90,18 @@ func sameRegions(ours regions.Names, clients []string) bool {
 }
 
 func isRoute(p azpolicy.Policy) bool {
-	_, ours := p.(*routePolicy)
+	_, ours := p.(routePolicy)
 	return ours
 }
 
 // PerCall is the first policy of the pair, for wiring by hand: append it last
 // to azcosmos.ClientOptions.PerCallPolicies, together with [Middleware.PerRetry].
 // Preferred regions and the transport are those of [Options].
-func (m *Middleware) PerCall() azpolicy.Policy { return &operationPolicy{m.byHand} }
+func (m *Middleware) PerCall() azpolicy.Policy { return operationPolicy{m.byHand} }
 
 // PerRetry is the second policy of the pair: append it last to
 // azcosmos.ClientOptions.PerRetryPolicies. See [Middleware.PerCall].
-func (m *Middleware) PerRetry() azpolicy.Policy { return &routePolicy{m.byHand} }
+func (m *Middleware) PerRetry() azpolicy.Policy { return routePolicy{m.byHand} }
 
 // SetExcludedRegions replaces the excluded regions of all clients from the next
 // request on. Blank names are dropped; no names at all end the exclusion.

@@ -16,6 +16,8 @@ type observer interface {
 	// Wants reports whether anything of an operation would be recorded. While
 	// it is false, a healthy operation costs nothing more.
 	Wants(ctx context.Context) bool
+	// Listens reports whether a tracer or a meter records anything of any operation.
+	Listens() bool
 	// StartOperation begins one routed operation in s. The returned context
 	// carries its span; it is ctx itself when there is none.
 	StartOperation(ctx context.Context, s *telemetry.OperationSpan, o telemetry.OperationStart) (context.Context, *telemetry.OperationSpan)
@@ -36,4 +38,25 @@ type observer interface {
 	// Decisions and Hedging are for the state page.
 	Decisions() []telemetry.DecisionState
 	Hedging(now time.Time) telemetry.HedgingState
+}
+
+// listenInterval is how long it may take until healthy point reads are recorded
+// by a tracer or meter that was installed after the account was read: a second,
+// which nobody notices who installs one by hand.
+const listenInterval = time.Second
+
+// listen looks whether anybody listens, once in a listenInterval: to ask for each
+// point read would be the dearest part of it.
+func (b *binding) listen(now time.Time) {
+	if since := now.UnixNano() - b.listened.Load(); since < 0 || since >= int64(listenInterval) {
+		b.listened.Store(now.UnixNano())
+		if b.observer.Listens() {
+			b.recorded.Store(true)
+		}
+	}
+}
+
+// records reports whether anything of a point read may be recorded.
+func (b *binding) records(ctx context.Context) bool {
+	return b.recorded.Load() && b.observer.Wants(ctx) || telemetry.Asked(ctx)
 }

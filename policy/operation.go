@@ -49,13 +49,13 @@ func newOperation(e *endpoint, info request.Info, keeps bool) *operation {
 // any retry, with the client endpoint still in its URL.
 type operationPolicy struct{ *binding }
 
-var _ azpolicy.Policy = (*operationPolicy)(nil)
+var _ azpolicy.Policy = operationPolicy{}
 
 // Do recognises the account read, makes the operation of what can be routed,
 // and opens the terminal error of the walk on the way back.
-func (p *operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
+func (p operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	raw := req.Raw()
-	if e, _ := p.straightEndpoint(raw); e != nil && e.host == raw.URL.Host && !p.wants(raw.Context()) {
+	if e, _ := p.straightEndpoint(raw); e != nil && e.host == raw.URL.Host && !p.records(raw.Context()) {
 		defer p.drop(req)
 		return open(req.Next())
 	}

@@ -120,8 +120,8 @@ func TestApply(t *testing.T) {
 		require.Len(t, list, 2)
 		require.Equal(t, nothing{}, list[0])
 	}
-	require.NotSame(t, one.PerCallPolicies[1], other.PerCallPolicies[1])
-	require.NotSame(t, one.PerRetryPolicies[1], other.PerRetryPolicies[1])
+	require.NotEqual(t, one.PerCallPolicies[1], other.PerCallPolicies[1])
+	require.NotEqual(t, one.PerRetryPolicies[1], other.PerRetryPolicies[1])
 	require.Nil(t, perCall[:2][1], "the caller's array is not written to")
 	require.Nil(t, perRetry[:2][1])
 	require.Equal(t, []string{B, A}, preferred)

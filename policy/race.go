@@ -21,7 +21,7 @@ type race struct {
 	walk       *walk // nil while the first leg goes the straight way
 	made       *walk // the walk, if it was made when that ended
 	straight   straight
-	leg        *azpolicy.Request // of the straight way
+	leg        azpolicy.Request // of the straight way
 	caller     context.Context
 	original   *http.Request // the caller's; while the race is on, its headers and host may change
 	header     []field       // of the original, before the first leg began
@@ -30,11 +30,11 @@ type race struct {
 	candidates regions.Set
 	loses      context.CancelFunc // ends the first leg
 	alarm      *alarm             // wakes the race
+	alone      bool               // it will not any more, and no other goroutine has seen the race
 
 	mutex  sync.Mutex // guards what follows
 	state  hedge.Race
 	ticked bool               // the alarm has gone off
-	alone  bool               // it will not, and no other goroutine has seen the race
 	legs   []answer           // of the hedges; blank while in flight, and for good once the race is over
 	won    answer             // of the hedge that won
 	hedged context.Context    // of the hedges; nil before the first
@@ -114,10 +114,9 @@ func (r *race) detach(req *azpolicy.Request, ctx context.Context, loses context.
 	return req.WithContext(ctx)
 }
 
-// quit takes the race from the alarm, and reports whether no other goroutine has seen the race.
+// quit takes the race from the alarm, and reports whether no other goroutine has
+// seen the race: then the mutex guards nothing.
 func (r *race) quit() bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
 	r.alone = r.alone || r.alarm.remove(r) && !r.ticked && r.hedged == nil
 	return r.alone
 }
@@ -126,7 +125,7 @@ func (r *race) quit() bool {
 // goroutine has seen the race, it goes back to the pool. A walk that was made
 // for it is given back.
 func (r *race) end() {
-	alone := r.alone || r.quit()
+	alone := r.quit()
 	if !alone {
 		r.abandon()
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/http"
+	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -12,15 +13,16 @@ import (
 // routePolicy is the PerRetry policy: the last word on the host of a request.
 type routePolicy struct{ *binding }
 
-var _ azpolicy.Policy = (*routePolicy)(nil)
+var _ azpolicy.Policy = routePolicy{}
 
 // Do walks the applicable regions of an operation, or goes the straight way.
 // Whatever is not ours to route, an account read or a request without an
 // operation, passes through.
-func (p *routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
+func (p routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	if e, link := p.straightEndpoint(req.Raw()); e != nil {
 		if v := e.straightView(req.Raw().Context(), link); v != nil {
-			s := v.straightWay(req)
+			s := straight{view: v, request: req, began: time.Now()}
+			p.listen(s.began)
 			return s.run()
 		}
 	}

@@ -18,11 +18,9 @@ import (
 // would ask first is asked, without making an operation and a walk. Where there
 // is more to do than to return a success, both are made and go on from there.
 type straight struct {
-	view     *view
-	request  *azpolicy.Request
-	began    time.Time
-	hedged   bool // the read may be hedged
-	schedule hedge.Schedule
+	view    *view
+	request *azpolicy.Request
+	began   time.Time
 }
 
 // straightEndpoint is the endpoint whose point reads PerCall lets go without an
@@ -51,8 +49,9 @@ type container struct{ link, items string }
 
 // reads reports whether a request is a point read in the container.
 func (c *container) reads(raw *http.Request) bool {
-	id, ok := strings.CutPrefix(raw.URL.Path, c.items)
-	return ok && raw.Method == http.MethodGet && raw.URL.RawPath == "" && id != "" && strings.IndexByte(id, '/') < 0
+	path, n := raw.URL.Path, len(c.items)
+	return len(path) > n && path[:n] == c.items && strings.IndexByte(path[n:], '/') < 0 &&
+		raw.URL.RawPath == "" && raw.Method == http.MethodGet
 }
 
 // straightView is the view by which a point read goes straight, nil if it takes
@@ -62,7 +61,7 @@ func (e *endpoint) straightView(ctx context.Context, containerLink string) *view
 	switch {
 	case v == nil, v.straight == regions.None, a.marked(v.straight), !a.breaker.Empty(), !a.ppaf.Empty():
 		return nil
-	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), e.recorded.Load() && e.observer.Wants(ctx):
+	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), e.records(ctx):
 		return nil
 	case e.kept.Load() > 0, ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(containerLink) == nil:
 		return nil
@@ -70,44 +69,43 @@ func (e *endpoint) straightView(ctx context.Context, containerLink string) *view
 	return v
 }
 
-// straightWay begins the way. Why there are no hedges need not be told: nobody
-// records it.
-func (v *view) straightWay(req *azpolicy.Request) straight {
-	s := straight{view: v, request: req, began: time.Now()}
-	if v.endpoint.hedges() {
-		until, bounded := req.Raw().Context().Deadline()
-		var withheld hedge.Reason
-		s.schedule, withheld = hedge.Plan(v.endpoint.options.Hedge, v.query, s.began, until, bounded)
-		s.hedged = withheld == hedge.ReasonNone
-	}
-	return s
-}
-
-// straightIn works out where point reads go straight in a view, None if it always
-// takes a walk, and what there is to know for their hedges.
-func (e *endpoint) straightIn(v *regions.View) (regions.Index, hedge.Query) {
+// straightIn works out where point reads go straight in a view, None if they always
+// take a walk, and how many regions their hedges may go to, 0 if there are none.
+func (e *endpoint) straightIn(v *regions.View) (first regions.Index, candidates int) {
 	p := v.Plan(regions.Route{Excluded: v.ClientExcluded(), Override: regions.None})
+	if p.Fallback || e.options.Retry.AttemptTimeout > 0 {
+		return regions.None, 0
+	}
 	q := hedge.Query{
 		Document:        true,
 		MultiWrite:      v.Topology().MultiWrite(),
 		AccountDisabled: v.Topology().HedgingForbidden(),
 		Candidates:      hedge.Candidates(p.Regions, v.ClientExcluded()).Len(),
 	}
-	if p.Fallback || e.options.Retry.AttemptTimeout > 0 {
-		return regions.None, q
+	if ok, _ := hedge.Eligible(e.options.Hedge, q); !ok || !e.sends {
+		return p.Regions.First(), 0
 	}
-	return p.Regions.First(), q
+	return p.Regions.First(), q.Candidates
 }
 
-// hedges reports whether requests are hedged that do not say otherwise.
-func (b *binding) hedges() bool { return b.sends && !b.options.Hedge.Disabled }
+// schedule is that of the hedges, false if there are none. Why need not be told:
+// nobody records the read.
+func (s *straight) schedule() (hedge.Schedule, bool) {
+	if s.view.candidates == 0 {
+		return hedge.Schedule{}, false
+	}
+	until, bounded := s.request.Raw().Context().Deadline()
+	options := s.view.endpoint.options.Hedge
+	threshold, ok := hedge.Threshold(options, s.began, until, bounded)
+	return hedge.MakeSchedule(options, s.began, threshold, s.view.candidates), ok
+}
 
 // run asks the region, as the first leg of a race if the read may be hedged.
 func (s *straight) run() (*http.Response, error) {
-	raw, host := s.request.Raw(), s.view.Topology().Host(s.view.straight)
-	raw.URL.Host, raw.Host = host, host
-	if s.hedged {
-		return s.race()
+	raw := s.request.Raw()
+	raw.URL.Host, raw.Host = s.view.host, s.view.host
+	if schedule, ok := s.schedule(); ok {
+		return s.race(schedule)
 	}
 	response, err := s.request.Next()
 	if s.well(response, err) {
@@ -118,11 +116,12 @@ func (s *straight) run() (*http.Response, error) {
 	return s.goOn(w, response, err)
 }
 
-func (s *straight) race() (*http.Response, error) {
+// race asks the region as the first leg of a race.
+func (s *straight) race(schedule hedge.Schedule) (*http.Response, error) {
 	ctx, loses := context.WithCancel(s.request.Raw().Context())
 	defer loses()
-	r := newRace(s.request.Raw(), s.schedule)
-	r.straight, r.leg = *s, r.detach(s.request, ctx, loses)
+	r := newRace(s.request.Raw(), schedule)
+	r.straight, r.leg = *s, *r.detach(s.request, ctx, loses)
 	r.arm(&s.view.endpoint.alarms, s.began)
 	defer r.end()
 	response, err := r.leg.Next()
@@ -141,7 +140,8 @@ func (r *race) join() {
 	if r.walk != nil {
 		return
 	}
-	w := r.straight.walk(r.leg, classified(&r.url, r.headers()), true)
+	leg := r.leg // for good: the race may be reused before the walk
+	w := r.straight.walk(&leg, classified(&r.url, r.headers()), true)
 	r.walk, r.made, r.list, r.candidates = w, w, w.list, w.list.Set()&^w.never
 }
 

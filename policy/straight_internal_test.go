@@ -49,6 +49,44 @@ func TestKeepAndDrop(t *testing.T) {
 	}
 }
 
+// audience is an observer that counts how often it is asked whether it listens.
+type audience struct {
+	observer
+	listens bool
+	asked   int
+}
+
+func (a *audience) Listens() bool {
+	a.asked++
+	return a.listens
+}
+
+// TestListen: somebody who listens is looked for once in listenInterval, and once
+// found not forgotten. A clock that was set back is no reason not to look.
+func TestListen(t *testing.T) {
+	a, start := &audience{}, time.Unix(1_000_000, 0)
+	b := binding{Middleware: &Middleware{observer: a}}
+	for i, step := range []struct {
+		after    time.Duration // start
+		listens  bool
+		asked    int
+		recorded bool
+	}{
+		{0, false, 1, false},
+		{listenInterval - 1, true, 1, false},
+		{listenInterval, false, 2, false},
+		{-time.Hour, false, 3, false},
+		{-time.Hour + listenInterval - 1, true, 3, false},
+		{-time.Hour + listenInterval, true, 4, true},
+		{time.Hour, false, 5, true},
+	} {
+		a.listens = step.listens
+		b.listen(start.Add(step.after))
+		require.Equal(t, step.asked, a.asked, i)
+		require.Equal(t, step.recorded, b.recorded.Load(), i)
+	}
+}
+
 // TestOnlyIsAlone: whoever can see that requests come for others sees that the
 // only endpoint is none any more.
 func TestOnlyIsAlone(t *testing.T) {

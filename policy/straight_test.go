@@ -14,6 +14,10 @@ import (
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/azcosmos-ha/azcosmos-ha/breaker"
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
@@ -76,6 +80,30 @@ func TestRecordedAndNot(t *testing.T) {
 			require.Equal(w, []string{A}, record.Contacted())
 		}
 	})
+}
+
+// TestProviderInstalledLate: a provider that is installed after the account was
+// read is noticed by point reads within a second, and by everything else at once.
+func TestProviderInstalledLate(t *testing.T) {
+	t.Cleanup(func() { otel.SetTracerProvider(noop.NewTracerProvider()) })
+	for _, first := range []string{"point read", "query"} {
+		otel.SetTracerProvider(noop.NewTracerProvider())
+		exporter := tracetest.NewInMemoryExporter()
+		inWorld(t, setup{hedged: true}, func(w *world) {
+			w.expect(read, "200", "A", 0)
+			otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))
+			if first == "query" {
+				w.expect(query, "200", "A", 0)
+			} else {
+				pass(time.Second)
+				w.expect(read, "200", "A", 0) // which finds it
+				require.Empty(w, exporter.GetSpans())
+			}
+			exporter.Reset()
+			w.expect(read, "200", "A", 0)
+			require.NotEmpty(w, exporter.GetSpans(), first)
+		})
+	}
 }
 
 // TestThrottledOnce: azcore repeats a 429 of a read that went straight. The

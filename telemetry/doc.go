@@ -104,7 +104,9 @@
 // Nothing is recorded, and nothing allocated, while the providers are the API's
 // no-op ones, or OpenTelemetry's global ones before an SDK is installed. Without
 // a meter that costs nothing for a request whose parent span is not sampled
-// either. A measurement with the OpenTelemetry SDK does not allocate. What
+// either. An SDK that is installed later, in place of the global ones, is found
+// by the next operation, but for healthy point reads, which look for one once in
+// a second. A measurement with the OpenTelemetry SDK does not allocate. What
 // State shows of traffic is counted by request without a lock, in memory that
 // processors do not share.
 package telemetry

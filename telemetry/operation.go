@@ -59,6 +59,12 @@ func (r *Recorder) Wants(ctx context.Context) bool {
 	return (r.tracer() != nil && !unsampled(ctx)) || r.metrics.enabled(ctx) || recordOf(ctx) != nil
 }
 
+// Listens reports whether a tracer or a meter records anything at all, of
+// whatever operation.
+func (r *Recorder) Listens() bool {
+	return r.tracer() != nil || r.metrics.enabled(context.Background())
+}
+
 // StartOperation begins an operation in s, which must be zero, and returns a
 // context that carries its span; it is ctx itself when there is none. It is to
 // be called when [Recorder.Wants] says so.

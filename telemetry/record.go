@@ -79,6 +79,9 @@ func Record(ctx context.Context) (context.Context, *Operation) {
 	return context.WithValue(ctx, recordKey{}, o), o
 }
 
+// Asked reports whether the requests of a context are recorded by [Record].
+func Asked(ctx context.Context) bool { return recordOf(ctx) != nil }
+
 // recordOf is the record that a context asks for, nil if none.
 func recordOf(ctx context.Context) *Operation {
 	if !recordsWanted.Load() {
