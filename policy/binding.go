@@ -28,6 +28,7 @@ type binding struct {
 	preferred regions.Names
 	budget    *hedge.Budget
 	sends     bool                  // there is a transport for requests of our own
+	soleRetry bool                  // PerRetry is the only such policy beside azcosmos's own
 	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
 	alarms    alarms                // of the hedges

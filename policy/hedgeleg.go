@@ -25,14 +25,13 @@ type field struct {
 	values []string
 }
 
-// copy makes a request of the original as it was before the race.
+// copy makes a request like the first leg's before the race.
 func (r *race) copy() privateRequest {
-	raw, address := r.original.WithContext(context.Background()), r.url
-	raw.URL, raw.Header, raw.Body, raw.GetBody = &address, r.headers(), nil, nil
-	return privateRequest{raw, r.walk.body}
+	address := r.url
+	return privateRequest{&http.Request{Method: r.method, URL: &address, Header: r.headers()}, r.walk.body}
 }
 
-// headers are those of the original before the race.
+// headers are those of the request before the race.
 func (r *race) headers() http.Header {
 	h := make(http.Header, len(r.header))
 	for _, f := range r.header {

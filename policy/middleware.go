@@ -79,6 +79,7 @@ func (m *Middleware) Apply(o *azcosmos.ClientOptions) {
 		m.tellOverruled(o.PreferredRegions)
 	}
 	b := m.bind(preferred, o.ClientOptions)
+	b.soleRetry = len(o.PerRetryPolicies) == 0
 	o.PerCallPolicies = append(slices.Clip(slices.Clone(o.PerCallPolicies)), operationPolicy{b})
 	o.PerRetryPolicies = append(slices.Clip(slices.Clone(o.PerRetryPolicies)), routePolicy{b})
 }

@@ -22,6 +22,7 @@ type operation struct {
 	hedged   bool                     // in an earlier pass: azcore repeats a 429, its hedges are not repeated
 	sent     *telemetry.AttemptSpan   // of the walk's attempt in flight, if anything is recorded
 	kept     bool                     // PerCall did without it at first
+	terminal error                    // what a hedge has won with, if that is no answer to return as it is
 }
 
 // foreign is the operation of a request that is nobody's: PerRetry passes it on.
@@ -57,7 +58,11 @@ func (p operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	raw := req.Raw()
 	if e, _ := p.straightEndpoint(raw); e != nil && e.host == raw.URL.Host && !p.records(raw.Context()) {
 		defer p.drop(req)
-		return open(req.Next())
+		response, err := req.Next()
+		if err != nil {
+			response, err = p.keptOf(req).open(response, err)
+		}
+		return response, err
 	}
 	path := raw.URL.EscapedPath()
 	if request.IsAccountRead(raw.Method, path) {
@@ -102,7 +107,7 @@ func (o *operation) watched(req *azpolicy.Request) (*http.Response, error) {
 // traced runs the operation under a span of its own, if anything records.
 func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
 	if o.span == nil {
-		return open(req.Next())
+		return o.open(req.Next())
 	}
 	caller := req.Raw().Context()
 	var ctx context.Context
@@ -110,7 +115,7 @@ func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
 	if ctx != caller {
 		req = req.WithContext(ctx)
 	}
-	response, err := open(req.Next())
+	response, err := o.open(req.Next())
 	if o.span != nil {
 		o.span.End(resultOf(response, err))
 	}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
@@ -21,16 +19,16 @@ type race struct {
 	walk       *walk // nil while the first leg goes the straight way
 	made       *walk // the walk, if it was made when that ended
 	straight   straight
-	leg        azpolicy.Request // of the straight way
 	caller     context.Context
-	original   *http.Request // the caller's; while the race is on, its headers and host may change
-	header     []field       // of the original, before the first leg began
-	url        url.URL       // of the original, likewise
+	leg        *legContext   // of the first leg
+	original   *http.Request // the caller's, if the first leg has a copy
+	header     []field       // of the request, before the first leg began
+	url        url.URL       // likewise
+	method     string
 	list       regions.List
 	candidates regions.Set
-	loses      context.CancelFunc // ends the first leg
-	alarm      *alarm             // wakes the race
-	alone      bool               // it will not any more, and no other goroutine has seen the race
+	alarm      *alarm // wakes the race
+	alone      bool   // it will not any more, and no other goroutine has seen the race
 
 	mutex  sync.Mutex // guards what follows
 	state  hedge.Race
@@ -77,9 +75,17 @@ func (w *walk) raced() *race {
 	return r
 }
 
-func newRace(original *http.Request, schedule hedge.Schedule) *race {
+// newRace makes the race of a request that has not been sent. The walk, and
+// policies behind ours, write to its headers and URL: copies would be the dearest
+// part of a race that is not run. So what hedges need of them is noted.
+func newRace(raw *http.Request, schedule hedge.Schedule) *race {
 	r := races.Get().(*race)
-	r.caller, r.original, r.state = original.Context(), original, hedge.MakeRace(schedule)
+	r.caller, r.state = raw.Context(), hedge.MakeRace(schedule)
+	r.leg = &legContext{Context: r.caller}
+	for name, values := range raw.Header {
+		r.header = append(r.header, field{name, values})
+	}
+	r.url, r.method = *raw.URL, raw.Method
 	return r
 }
 
@@ -87,9 +93,7 @@ func newRace(original *http.Request, schedule hedge.Schedule) *race {
 // the first final answer, or the walk's when there is none.
 func (r *race) run() (*http.Response, error) {
 	w := r.walk
-	ctx, loses := context.WithCancel(r.caller)
-	defer loses()
-	w.request = r.detach(w.request, ctx, loses)
+	w.request = r.firstLeg(w.request, w.endpoint.binding)
 	r.arm(&w.endpoint.alarms, w.began)
 	defer r.end()
 	return r.decide(w.run())
@@ -100,18 +104,6 @@ func (r *race) arm(a *alarms, began time.Time) {
 	wait, _ := r.state.Next(began)
 	r.alarm = a.of(began)
 	r.alarm.add(r, began.Add(wait), began)
-}
-
-// detach makes the first leg a request of its own, with a context that ends when
-// a hedge wins. Headers and URL stay shared with the original: copies would be
-// the dearest part of a race that is not run. The walk, and policies behind
-// ours, write to them, so what hedges need of them is noted before.
-func (r *race) detach(req *azpolicy.Request, ctx context.Context, loses context.CancelFunc) *azpolicy.Request {
-	for name, values := range r.original.Header {
-		r.header = append(r.header, field{name, values})
-	}
-	r.url, r.loses = *r.original.URL, loses
-	return req.WithContext(ctx)
 }
 
 // quit takes the race from the alarm, and reports whether no other goroutine has
@@ -126,6 +118,7 @@ func (r *race) quit() bool {
 // for it is given back.
 func (r *race) end() {
 	alone := r.quit()
+	r.leg.leave()
 	if !alone {
 		r.abandon()
 	}
@@ -220,7 +213,7 @@ func (r *race) ended(leg int, a answer) {
 	if m == hedge.Return && r.state.Winner() == leg {
 		r.won = a
 		r.walk.lost.Store(true)
-		r.loses()
+		r.leg.lose()
 		r.cancel()
 	}
 	r.move(m)
@@ -271,24 +264,15 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 		r.countHedges()
 	}
 	if r.state.Winner() == hedge.First {
-		w.pointTo(r.original, w.last.region)
+		r.pointTo(w.last.region)
 		return response, err
 	}
-	// A URL of its own: the transport may still be reading the loser's.
-	address := r.url
-	r.original.URL = &address
-	w.pointTo(r.original, r.won.region)
+	r.pointTo(r.won.region)
 	w.tellAnswer(r.won.region)
 	if r.state.Slow() {
 		w.countSlowWin(r.won)
 	}
 	w.rememberPage(r.won)
-	return deliverAnswer(r.won)
-}
-
-// pointTo leaves on the caller's request the host that answered, where azcosmos
-// looks for it.
-func (w *walk) pointTo(raw *http.Request, region regions.Index) {
-	host := w.view.Topology().Host(region)
-	raw.URL.Host, raw.Host = host, host
+	response, w.terminal = deliverAnswer(r.won)
+	return response, w.terminal
 }

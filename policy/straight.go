@@ -118,13 +118,12 @@ func (s *straight) run() (*http.Response, error) {
 
 // race asks the region as the first leg of a race.
 func (s *straight) race(schedule hedge.Schedule) (*http.Response, error) {
-	ctx, loses := context.WithCancel(s.request.Raw().Context())
-	defer loses()
 	r := newRace(s.request.Raw(), schedule)
-	r.straight, r.leg = *s, *r.detach(s.request, ctx, loses)
+	r.straight = *s
+	r.straight.request = r.firstLeg(s.request, s.view.endpoint.binding)
 	r.arm(&s.view.endpoint.alarms, s.began)
 	defer r.end()
-	response, err := r.leg.Next()
+	response, err := r.straight.request.Next()
 	if s.well(response, err) && r.quit() {
 		return s.deliver(response)
 	}
@@ -140,8 +139,7 @@ func (r *race) join() {
 	if r.walk != nil {
 		return
 	}
-	leg := r.leg // for good: the race may be reused before the walk
-	w := r.straight.walk(&leg, classified(&r.url, r.headers()), true)
+	w := r.straight.walk(r.straight.request, classified(&r.url, r.headers()), true)
 	r.walk, r.made, r.list, r.candidates = w, w, w.list, w.list.Set()&^w.never
 }
 
@@ -202,13 +200,21 @@ func (b *binding) keep(req *azpolicy.Request, o *operation) {
 	req.SetOperationValue(o)
 }
 
+// keptOf is what was kept of an operation, nil if nothing was.
+func (b *binding) keptOf(req *azpolicy.Request) *operation {
+	if b.kept.Load() == 0 {
+		return nil
+	}
+	var o *operation // on the heap: not while nothing is kept
+	if !req.OperationValue(&o) || !o.kept {
+		return nil
+	}
+	return o
+}
+
 // drop lets go of what was kept of an operation that has ended.
 func (b *binding) drop(req *azpolicy.Request) {
-	if b.kept.Load() == 0 {
-		return
-	}
-	var o *operation
-	if req.OperationValue(&o) && o.kept {
+	if b.keptOf(req) != nil {
 		b.kept.Add(-1)
 	}
 }

@@ -26,10 +26,15 @@ func (e *terminalError) Error() string {
 func (*terminalError) NonRetriable() {}
 
 // open turns the result of the pipeline below PerCall into what azcosmos would
-// have given: the response or the error that the terminal error hides.
-func open(response *http.Response, err error) (*http.Response, error) {
+// have given: the response or the error that the terminal error hides. Where a
+// hedge has won with such an error, azcosmos may have put that of the first leg's
+// context in its place, which it takes for the caller's. o may be nil.
+func (o *operation) open(response *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		return response, nil
+	}
+	if o != nil && o.terminal != nil {
+		err = o.terminal
 	}
 	var terminal *terminalError // on the heap: not for a success
 	if !errors.As(err, &terminal) {
