@@ -33,6 +33,15 @@
 // timer and the context that it needs. At anything else, or when the timer
 // fires, the walk is made, which goes on as if it had asked that region itself.
 //
+// # A race
+//
+// The first leg of a race is the caller's request on the caller's goroutine,
+// under a context that a winning hedge ends; hedges are requests of their own.
+// azcore makes a request for each try. When no policy of yours stands in front
+// of PerRetry, that request itself gets the context, for the price of a copy is a
+// quarter of all that hedging costs a healthy read. Else a copy gets it, and your
+// policies see the caller's context and the region that answered.
+//
 // # What is left alone
 //
 // Requests to an account whose topology is not known, metadata writes and
