@@ -2,9 +2,9 @@ package hedge
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
+	"github.com/azcosmos-ha/azcosmos-ha/internal/given"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/option"
 )
 
@@ -82,16 +82,12 @@ func (client Options) Merge(request Options, given bool) Options {
 // optionsKey is the context key of a request's options.
 type optionsKey struct{}
 
-// optionsUsed is set for good by the first [With] or [Off]. Most processes have none: then no request pays for looking
-// through its context.
-var optionsUsed atomic.Bool
-
 // With returns a context whose requests are hedged by these options, even if the client does not hedge, unless
 // o.Disabled. Zero fields mean the client's value, and so do negative ones, since there is nobody to return an error to.
 // MaxInFlight is ignored. The options replace those of an outer With or [Off], they do not add to them. What the
 // account forbids (disableCrossRegionalHedging) stays forbidden.
 func With(ctx context.Context, o Options) context.Context {
-	optionsUsed.Store(true)
+	given.Put(given.Hedging)
 	return context.WithValue(ctx, optionsKey{}, o)
 }
 
@@ -102,13 +98,13 @@ func Off(ctx context.Context) context.Context {
 
 // Given reports whether [FromContext] would return any.
 func Given(ctx context.Context) bool {
-	return optionsUsed.Load() && ctx.Value(optionsKey{}) != nil
+	return given.Has(given.Hedging) && ctx.Value(optionsKey{}) != nil
 }
 
 // FromContext returns the options that [With] or [Off] put into the context, and whether there are any: none means the
 // client's. It does not allocate.
 func FromContext(ctx context.Context) (Options, bool) {
-	if !optionsUsed.Load() {
+	if !given.Has(given.Hedging) {
 		return Options{}, false
 	}
 	o, ok := ctx.Value(optionsKey{}).(Options)

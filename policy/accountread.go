@@ -38,7 +38,7 @@ const (
 // endpoint only and, when that fails, stays dead for five minutes. When nobody
 // answers, the read passes untouched after all.
 func (e *endpoint) accountRead(req *azpolicy.Request) (*http.Response, error) {
-	e.listen(time.Now())
+	e.look()
 	if others := e.otherHosts(); len(others) > 0 {
 		ctx := azpolicy.WithRetryOptions(req.Raw().Context(), e.throttledOnly())
 		hosts := append([]string{req.Raw().URL.Host}, others...)

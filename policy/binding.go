@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -21,7 +22,7 @@ type binding struct {
 	// What each healthy point read looks at is side by side.
 	only      atomic.Pointer[endpoint]  // that all requests are for; nil: there is none yet, or others have come
 	container atomic.Pointer[container] // that was read first
-	listened  atomic.Int64              // when somebody to record operations was looked for last, in Unix nanoseconds
+	looked    atomic.Pointer[time.Time] // when somebody to record operations was looked for last
 	recorded  atomic.Bool               // there was somebody, now or once
 	kept      atomic.Int32              // operations that azcore may repeat, see keep
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/azcosmos-ha/azcosmos-ha/internal/given"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
 )
 
@@ -40,23 +41,34 @@ type observer interface {
 	Hedging(now time.Time) telemetry.HedgingState
 }
 
-// listenInterval is how long it may take until healthy point reads are recorded
-// by a tracer or meter that was installed after the account was read: a second,
+// lookInterval is how long it may take until healthy point reads are recorded by
+// a tracer or meter that was installed after the account was read: a second,
 // which nobody notices who installs one by hand.
-const listenInterval = time.Second
+const lookInterval = time.Second
 
-// listen looks whether anybody listens, once in a listenInterval: to ask for each
-// point read would be the dearest part of it.
-func (b *binding) listen(now time.Time) {
-	if since := now.UnixNano() - b.listened.Load(); since < 0 || since >= int64(listenInterval) {
-		b.listened.Store(now.UnixNano())
-		if b.observer.Listens() {
-			b.recorded.Store(true)
+// look looks whether anybody listens, and at the time.
+func (b *binding) look() time.Time {
+	now := time.Now()
+	b.looked.Store(&now)
+	if b.observer.Listens() {
+		b.recorded.Store(true)
+	}
+	return now
+}
+
+// now is the time, for healthy point reads: once in a lookInterval they look.
+// In between the monotonic clock tells how long ago that was. Looking at both
+// clocks, and asking who listens, would be the dearest parts of such a read.
+func (b *binding) now() time.Time {
+	if last := b.looked.Load(); last != nil {
+		if since := time.Since(*last); 0 <= since && since < lookInterval {
+			return last.Add(since)
 		}
 	}
+	return b.look()
 }
 
 // records reports whether anything of a point read may be recorded.
 func (b *binding) records(ctx context.Context) bool {
-	return b.recorded.Load() && b.observer.Wants(ctx) || telemetry.Asked(ctx)
+	return b.recorded.Load() && b.observer.Wants(ctx) || given.Has(given.Record) && telemetry.Asked(ctx)
 }

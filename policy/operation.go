@@ -57,12 +57,11 @@ var _ azpolicy.Policy = operationPolicy{}
 func (p operationPolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	raw := req.Raw()
 	if e, _ := p.straightEndpoint(raw); e != nil && e.host == raw.URL.Host && !p.records(raw.Context()) {
-		defer p.drop(req)
 		response, err := req.Next()
-		if err != nil {
-			response, err = p.keptOf(req).open(response, err)
+		if err != nil || p.kept.Load() > 0 {
+			return p.settle(req, response, err)
 		}
-		return response, err
+		return response, nil
 	}
 	path := raw.URL.EscapedPath()
 	if request.IsAccountRead(raw.Method, path) {

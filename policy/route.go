@@ -2,7 +2,6 @@ package policy
 
 import (
 	"net/http"
-	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
@@ -21,8 +20,7 @@ var _ azpolicy.Policy = routePolicy{}
 func (p routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	if e, link := p.straightEndpoint(req.Raw()); e != nil {
 		if v := e.straightView(req.Raw().Context(), link); v != nil {
-			s := straight{view: v, request: req, began: time.Now()}
-			p.listen(s.began)
+			s := straight{view: v, request: req, began: p.now()}
 			return s.run()
 		}
 	}

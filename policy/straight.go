@@ -10,6 +10,7 @@ import (
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/azcosmos-ha/azcosmos-ha/hedge"
+	"github.com/azcosmos-ha/azcosmos-ha/internal/given"
 	"github.com/azcosmos-ha/azcosmos-ha/internal/request"
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 )
@@ -61,7 +62,7 @@ func (e *endpoint) straightView(ctx context.Context, containerLink string) *view
 	switch {
 	case v == nil, v.straight == regions.None, a.marked(v.straight), !a.breaker.Empty(), !a.ppaf.Empty():
 		return nil
-	case v.ExcludedFor(ctx) != v.ClientExcluded(), hedge.Given(ctx), e.records(ctx):
+	case given.Has(given.Any) && (v.ExcludedFor(ctx) != v.ClientExcluded() || hedge.Given(ctx)), e.records(ctx):
 		return nil
 	case e.kept.Load() > 0, ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(containerLink) == nil:
 		return nil
@@ -185,7 +186,7 @@ func classified(u *url.URL, header http.Header) request.Info {
 }
 
 // keep holds on to an operation that PerCall did without, when it was hedged:
-// should azcore repeat it, its hedges are not repeated. Until PerCall drops it, no
+// should azcore repeat it, its hedges are not repeated. Until settle drops it, no
 // read goes straight.
 func (b *binding) keep(req *azpolicy.Request, o *operation) {
 	if !o.hedged {
@@ -200,21 +201,12 @@ func (b *binding) keep(req *azpolicy.Request, o *operation) {
 	req.SetOperationValue(o)
 }
 
-// keptOf is what was kept of an operation, nil if nothing was.
-func (b *binding) keptOf(req *azpolicy.Request) *operation {
-	if b.kept.Load() == 0 {
-		return nil
-	}
-	var o *operation // on the heap: not while nothing is kept
-	if !req.OperationValue(&o) || !o.kept {
-		return nil
-	}
-	return o
-}
-
-// drop lets go of what was kept of an operation that has ended.
-func (b *binding) drop(req *azpolicy.Request) {
-	if b.keptOf(req) != nil {
+// settle is the end of an operation that PerCall did without, when it is more
+// than the return of a success.
+func (b *binding) settle(req *azpolicy.Request, response *http.Response, err error) (*http.Response, error) {
+	var o *operation
+	if b.kept.Load() > 0 && req.OperationValue(&o) && o.kept {
 		b.kept.Add(-1)
 	}
+	return o.open(response, err)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -43,7 +44,7 @@ func TestKeepAndDrop(t *testing.T) {
 				require.LessOrEqual(t, b.kept.Load(), test.kept)
 			}
 			require.Equal(t, test.kept, b.kept.Load())
-			b.drop(req)
+			_, _ = b.settle(req, nil, nil)
 			require.Zero(t, b.kept.Load())
 		})
 	}
@@ -61,29 +62,34 @@ func (a *audience) Listens() bool {
 	return a.listens
 }
 
-// TestListen: somebody who listens is looked for once in listenInterval, and once
-// found not forgotten. A clock that was set back is no reason not to look.
-func TestListen(t *testing.T) {
-	a, start := &audience{}, time.Unix(1_000_000, 0)
+// TestLook: somebody who listens is looked for once in lookInterval, and once
+// found not forgotten. A clock that was set back is no reason not to look, and
+// the time is right whoever tells it.
+func TestLook(t *testing.T) {
+	a := &audience{}
 	b := binding{Middleware: &Middleware{observer: a}}
 	for i, step := range []struct {
-		after    time.Duration // start
+		after    time.Duration // the start of a bubble
 		listens  bool
 		asked    int
 		recorded bool
 	}{
-		{0, false, 1, false},
-		{listenInterval - 1, true, 1, false},
-		{listenInterval, false, 2, false},
-		{-time.Hour, false, 3, false},
-		{-time.Hour + listenInterval - 1, true, 3, false},
-		{-time.Hour + listenInterval, true, 4, true},
+		{time.Hour, false, 1, false},
+		{time.Hour + lookInterval - 1, true, 1, false},
+		{time.Hour + lookInterval, false, 2, false},
+		{0, false, 3, false},
+		{lookInterval - 1, true, 3, false},
+		{lookInterval, true, 4, true},
 		{time.Hour, false, 5, true},
 	} {
-		a.listens = step.listens
-		b.listen(start.Add(step.after))
-		require.Equal(t, step.asked, a.asked, i)
-		require.Equal(t, step.recorded, b.recorded.Load(), i)
+		synctest.Test(t, func(t *testing.T) {
+			a.listens = step.listens
+			time.Sleep(step.after)
+			require.True(t, b.now().Equal(time.Now()), i)
+			require.Equal(t, time.Since(time.Now()), time.Since(b.now()), i)
+			require.Equal(t, step.asked, a.asked, i)
+			require.Equal(t, step.recorded, b.recorded.Load(), i)
+		})
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/azcosmos-ha/azcosmos-ha/internal/given"
 )
 
 const (
@@ -65,16 +66,12 @@ type Contact struct {
 
 type recordKey struct{}
 
-// recordsWanted is set as soon as anybody asks for a record: until then no
-// request looks for one.
-var recordsWanted atomic.Bool
-
 // Record returns a context whose requests are recorded, and the record. All
 // requests under the context are appended, concurrent ones too, up to a
 // thousand; make one for each operation that you want to know about. A record
 // inside another takes its place.
 func Record(ctx context.Context) (context.Context, *Operation) {
-	recordsWanted.Store(true)
+	given.Put(given.Record)
 	o := &Operation{}
 	return context.WithValue(ctx, recordKey{}, o), o
 }
@@ -84,7 +81,7 @@ func Asked(ctx context.Context) bool { return recordOf(ctx) != nil }
 
 // recordOf is the record that a context asks for, nil if none.
 func recordOf(ctx context.Context) *Operation {
-	if !recordsWanted.Load() {
+	if !given.Has(given.Record) {
 		return nil
 	}
 	o, _ := ctx.Value(recordKey{}).(*Operation)
