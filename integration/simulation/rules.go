@@ -143,11 +143,11 @@ func (e *evidence) mayAskExcluded(o *operation, a attempt, excluded []string, li
 
 // openedIsPassed: a read does not begin in a region that the breaker has opened for
 // its partition, as long as another one is well (package regions, rule filter).
-// Judged where one partition is all there is, so that it is the one for which the
-// region was opened.
+// Judged where one partition with one name is all there is, so that it is the one
+// for which the region was opened.
 func openedIsPassed(e *evidence, fail report) {
 	split := slices.ContainsFunc(e.Events, func(v Event) bool { return v.Do == Split })
-	if e.keys() > 1 || split || len(e.states) > 1 || e.uses(CrossQuery, ReadMany, ChangeFeed) {
+	if e.keys() > 1 || split || e.renamed() || len(e.states) > 1 || e.uses(CrossQuery, ReadMany, ChangeFeed) {
 		return
 	}
 	list := e.openings()
@@ -157,6 +157,22 @@ func openedIsPassed(e *evidence, fail report) {
 			fail("%s is opened: %v", first.Region, o)
 		}
 	}
+}
+
+// renamed tells whether a client may have known its partition by several names:
+// one that is not bound learns late which range a key belongs to, and one that is
+// told that the ranges have changed forgets them. Records under one name are none
+// under another (packages partition and breaker).
+func (e *evidence) renamed() bool {
+	names := map[string]bool{}
+	for _, c := range e.Changes {
+		if c.Message == breakerLine {
+			names[c.Fields["partition"]] = true
+		}
+	}
+	return len(names) > 1 || slices.ContainsFunc(e.operations, func(o *operation) bool {
+		return slices.ContainsFunc(o.attempts, func(a attempt) bool { return a.Status == 410 && a.raw() })
+	})
 }
 
 // anotherIsWell tells whether an operation had a region that was neither excluded
