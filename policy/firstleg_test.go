@@ -2,8 +2,12 @@ package policy_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"runtime"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -93,6 +97,53 @@ func TestErrorThatWins(t *testing.T) {
 					w.expectWith(ctx, query, "408/21013", "A B", 100*ms)
 				}
 			})
+		})
+	}
+}
+
+// foreign is a context that package context does not know: whoever derives from
+// it waits for its end on a goroutine.
+type foreign struct{ context.Context }
+
+// Value hides the context inside.
+func (foreign) Value(any) any { return nil }
+
+// waiting is how many goroutines wait for the end of a foreign context.
+func waiting() int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "context.(*cancelCtx).propagateCancel.func")
+}
+
+// TestNobodyWaitsForLong: however a race ends, nothing of it stays with the
+// caller's context.
+func TestNobodyWaitsForLong(t *testing.T) {
+	for _, rules := range [][]gateway.Rule{
+		nil,
+		{slow(A, time.Second)},
+		{slow(A, 150*ms), slow(B, time.Second)},
+		{status(A, 503, 0)},
+		{status(A, 449, 0), fault(B, gateway.Hang)},
+		{fault(A, gateway.Hang), fault(B, gateway.Hang)},
+	} {
+		s := setup{policy: hedgedAt(100 * ms), hedged: true}
+		s.policy.Breaker = noBreaker.Breaker
+		inWorld(t, s, func(w *world) {
+			for _, r := range rules {
+				w.Inject(r)
+			}
+			ctx, stop := context.WithCancel(w.Context())
+			defer stop()
+			caller := foreign{ctx}
+			for _, c := range []call{read, query, read} {
+				bounded, end := context.WithTimeout(caller, 5*time.Second)
+				_, err := c(bounded, w.container)
+				require.True(w, err == nil || errors.Is(err, context.DeadlineExceeded), "%v", err)
+				end()
+				_, _ = c(caller, w.container)
+				pass(time.Minute) // until what runs in the background is done
+				synctest.Wait()
+				require.Zero(w, waiting())
+			}
 		})
 	}
 }
