@@ -51,27 +51,25 @@ func closed(done <-chan struct{}) bool {
 
 type keyOfTest struct{}
 
-// TestLegContext states what a first leg, a context that derives from its, and
-// those who still have its request later see: after each step Err of the leg's
+// TestLegContext states what a first leg, and contexts that derive from its, see: after each step Err of the leg's
 // context, Err of the one derived at the start, and Err of one derived now.
 func TestLegContext(t *testing.T) {
 	type saw struct{ leg, derived, now error }
 	reason := errors.New("the caller's reason")
-	none, lost, late := error(nil), context.Canceled, context.DeadlineExceeded
-	const lose, leave, pass, cancel = "lose", "leave", "the deadline passes", "the caller cancels"
+	none, over, late := error(nil), context.Canceled, context.DeadlineExceeded
+	const finish, pass, cancel = "finish", "the deadline passes", "the caller cancels"
 	tests := []struct {
 		name  string
 		steps []string
 		saw   []saw
 	}{
 		{"nothing", nil, nil},
-		{"over", []string{leave, cancel}, []saw{{none, none, none}, {lost, none, lost}}},
-		{"over, then late", []string{leave, pass}, []saw{{none, none, none}, {late, none, late}}},
-		{"lost", []string{lose, leave, cancel}, []saw{{lost, lost, lost}, {lost, lost, lost}, {lost, lost, lost}}},
-		{"lost too late", []string{leave, lose}, []saw{{none, none, none}, {none, none, none}}},
-		{"deadline", []string{pass, leave}, []saw{{late, late, late}, {late, late, late}}},
-		{"deadline of a lost leg", []string{lose, pass}, []saw{{lost, lost, lost}, {late, lost, late}}},
-		{"cancelled", []string{cancel, lose, leave}, []saw{{lost, lost, lost}, {lost, lost, lost}, {lost, lost, lost}}},
+		{"finished", []string{finish, cancel}, []saw{{over, over, over}, {over, over, over}}},
+		{"finished twice", []string{finish, finish}, []saw{{over, over, over}, {over, over, over}}},
+		{"finished, then late", []string{finish, pass}, []saw{{over, over, over}, {late, over, late}}},
+		{"deadline", []string{pass, finish}, []saw{{late, late, late}, {late, late, late}}},
+		{"cancelled", []string{cancel, finish}, []saw{{over, over, over}, {over, over, over}}},
+		{"neither", []string{"nothing"}, []saw{{none, none, none}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,7 +83,9 @@ func TestLegContext(t *testing.T) {
 				derived, end := context.WithCancel(leg)
 				defer end()
 				require.EqualValues(t, 1, caller.waiting.Load())
-				act := map[string]func(){lose: leg.lose, leave: leg.leave, pass: func() { time.Sleep(time.Second) }, cancel: func() { stop(reason) }}
+				act := map[string]func(){
+					finish: leg.finish, pass: func() { time.Sleep(time.Second) }, cancel: func() { stop(reason) }, "nothing": func() {},
+				}
 				for i, step := range test.steps {
 					act[step]()
 					synctest.Wait()
@@ -96,7 +96,7 @@ func TestLegContext(t *testing.T) {
 					require.Equal(t, 1, leg.Value(keyOfTest{}))
 					end()
 				}
-				leg.leave()
+				leg.finish()
 				synctest.Wait()
 				require.Zero(t, caller.waiting.Load(), "the caller's context has let go")
 			})
@@ -126,14 +126,14 @@ func TestLegContextCosts(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
 		leg := &legContext{Context: caller}
 		_, _ = leg.Err(), leg.Value(keyOfTest{})
-		leg.leave()
+		leg.finish()
 	}), 1.0, "itself")
 	before := runtime.NumGoroutine()
 	for range 100 {
 		leg := &legContext{Context: caller}
 		_, end := context.WithTimeout(leg, time.Hour)
 		defer end()
-		defer leg.leave()
+		defer leg.finish()
 	}
 	require.Less(t, runtime.NumGoroutine(), before+100)
 }
@@ -147,9 +147,9 @@ func TestLegContextAtOnce(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() {
 			if i%2 == 0 {
-				leg.lose()
+				leg.finish()
 			}
-			leg.leave()
+			leg.finish()
 		})
 		if i%3 == 0 {
 			group.Go(stop)

@@ -6,13 +6,19 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/azcosmos-ha/azcosmos-ha/integration/gateway"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
@@ -22,12 +28,16 @@ import (
 // it sees of a request after each of its turns.
 type front struct {
 	turns int
+	after func() // the first turn
 	hosts []string
 	ends  []error
 }
 
 func (f *front) Do(req *azpolicy.Request) (response *http.Response, err error) {
-	for range max(f.turns, 1) {
+	for turn := range max(f.turns, 1) {
+		if turn == 1 && f.after != nil {
+			f.after()
+		}
 		response, err = req.Next()
 		f.hosts, f.ends = append(f.hosts, letterOfHost(req.Raw().URL.Host)), append(f.ends, req.Raw().Context().Err())
 	}
@@ -174,5 +184,128 @@ func TestEndsOfTheCaller(t *testing.T) {
 				require.ErrorIs(w, err, context.Canceled)
 			})
 		}
+	})
+}
+
+// TestAnErrorWinsAndThen: what a hedge has won with counts for its own pass only.
+func TestAnErrorWinsAndThen(t *testing.T) {
+	for _, prepended := range []bool{true, false} {
+		f := new(front)
+		s := setup{policy: hedgedAt(100 * ms), hedged: true}
+		s.policy.Breaker = noBreaker.Breaker
+		if !prepended {
+			s.change = func(o *azcosmos.ClientOptions) { o.PerRetryPolicies = append(o.PerRetryPolicies, f) }
+		}
+		inWorld(t, s, func(w *world) {
+			c := w.container
+			if prepended { // which is not supported, but must not cost a request
+				o := &azcosmos.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w.Transport()}}
+				w.ha.Apply(o)
+				o.PerRetryPolicies = append([]azpolicy.Policy{f}, o.PerRetryPolicies...)
+				credential, err := azcosmos.NewKeyCredential(accountKey)
+				require.NoError(w, err)
+				client, err := azcosmos.NewClientWithKey(w.Endpoint(), credential, o)
+				require.NoError(w, err)
+				w.Cleanup(client.Close)
+				c, err = client.NewContainer("db", "items")
+				require.NoError(w, err)
+				_, err = read(w.Context(), c)
+				require.NoError(w, err)
+			}
+			hang, late := w.Inject(fault(A, gateway.Hang)), w.Inject(status(B, 408, 21013))
+			f.after = func() {
+				hang.Remove()
+				late.Remove()
+				if prepended {
+					return
+				}
+				for _, region := range []string{A, B, C} {
+					w.Inject(status(region, 503, 0))
+				}
+			}
+			f.turns = 2
+			response, err := read(w.Context(), c)
+			require.Equal(w, map[bool]string{true: "200", false: "503"}[prepended], outcomeOf(response, err))
+		})
+	}
+}
+
+// TestSampledOut: a read of which PerCall made an operation, and whose span a
+// sampler has dropped by the time PerRetry sees it, ends as all others do.
+func TestSampledOut(t *testing.T) {
+	t.Cleanup(func() { otel.SetTracerProvider(noop.NewTracerProvider()) })
+	for _, provider := range []trace.TracerProvider{noop.NewTracerProvider(), sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))} {
+		otel.SetTracerProvider(provider)
+		s := setup{policy: hedgedAt(100 * ms), hedged: true}
+		s.policy.Breaker = noBreaker.Breaker
+		inWorld(t, s, func(w *world) {
+			hang, late := w.Inject(fault(A, gateway.Hang)), w.Inject(status(B, 408, 21013))
+			w.expect(read, "408/21013", "A B", 100*ms)
+			hang.Remove()
+			late.Remove()
+			for _, region := range []string{A, B, C} {
+				w.Inject(gateway.Rule{Region: region, Status: 429, SubStatus: 3200, Header: map[string]string{"x-ms-retry-after-ms": "10"}})
+			}
+			w.expect(read, "429/3200", "A B C A A A", 30*ms)
+		})
+	}
+}
+
+// TestWhoWaitsForTheEnd: a transport that waits for the end of a request's context
+// hears of it when the race is over, whether the first leg has a copy or not.
+func TestWhoWaitsForTheEnd(t *testing.T) {
+	for _, sole := range []bool{true, false} {
+		var after, woken atomic.Int32
+		s := setup{policy: hedgedAt(time.Second), hedged: true, change: func(o *azcosmos.ClientOptions) {
+			next := o.Transport
+			o.Transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+				context.AfterFunc(r.Context(), func() { after.Add(1) })
+				done := r.Context().Done()
+				go func() {
+					<-done
+					woken.Add(1)
+				}()
+				return next.Do(r)
+			})
+			if !sole {
+				o.PerRetryPolicies = append(o.PerRetryPolicies, &front{})
+			}
+		}}
+		inWorld(t, s, func(w *world) {
+			after.Store(0)
+			woken.Store(0)
+			for range 3 {
+				w.expect(read, "200", "A", 0)
+			}
+			synctest.Wait()
+			require.EqualValues(w, 3, after.Load())
+			require.EqualValues(w, 3, woken.Load())
+		})
+	}
+}
+
+// TestHeadersOfALostLeg: what a policy in front writes after a hedge has won, no
+// transport can see that is still busy with the first leg.
+func TestHeadersOfALostLeg(t *testing.T) {
+	var sent []http.Header
+	s := setup{policy: hedgedAt(100 * ms), hedged: true, change: func(o *azcosmos.ClientOptions) {
+		next := o.Transport
+		o.Transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.Header)
+			return next.Do(r)
+		})
+		o.PerRetryPolicies = append(o.PerRetryPolicies, latePolicy(func(r *azpolicy.Request) (*http.Response, error) {
+			response, err := r.Next()
+			r.Raw().Header.Set("x-late", "1")
+			return response, err
+		}))
+	}}
+	inWorld(t, s, func(w *world) {
+		w.Inject(slow(A, time.Second))
+		sent = nil
+		w.expect(read, "200", "A B", 100*ms)
+		require.Len(w, sent, 2)
+		require.Empty(w, sent[0].Get("x-late"))
+		require.Empty(w, sent[1].Get("x-late"))
 	})
 }

@@ -61,10 +61,11 @@ func New(o Options) (*Middleware, error) {
 // The slices of the options are copied, never written to. Options may serve
 // several clients; each call makes a pair of policies of its own.
 //
-// Call it once, after everything else is set: policies that are added later
-// see every attempt instead of every operation. Apply(nil) does nothing.
-// Options that already hold policies of a Middleware are left as they are, so
-// a second Apply is harmless.
+// Call it once, after everything else is set: policies that are added behind
+// ours later see every attempt instead of every operation, and those that are put
+// in front of ours later see a context that has ended where a hedge has won.
+// Apply(nil) does nothing. Options that already hold policies of a Middleware are
+// left as they are, so a second Apply is harmless.
 func (m *Middleware) Apply(o *azcosmos.ClientOptions) {
 	if o == nil || slices.ContainsFunc(o.PerRetryPolicies, isRoute) {
 		return

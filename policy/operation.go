@@ -105,16 +105,18 @@ func (o *operation) watched(req *azpolicy.Request) (*http.Response, error) {
 
 // traced runs the operation under a span of its own, if anything records.
 func (o *operation) traced(req *azpolicy.Request) (*http.Response, error) {
-	if o.span == nil {
-		return o.open(req.Next())
-	}
 	caller := req.Raw().Context()
+	if o.span == nil {
+		response, err := req.Next()
+		return o.open(caller, response, err)
+	}
 	var ctx context.Context
 	ctx, o.span = o.endpoint.observer.StartOperation(caller, o.span, o.start())
 	if ctx != caller {
 		req = req.WithContext(ctx)
 	}
-	response, err := o.open(req.Next())
+	response, err := req.Next()
+	response, err = o.open(caller, response, err)
 	if o.span != nil {
 		o.span.End(resultOf(response, err))
 	}

@@ -21,7 +21,8 @@ type race struct {
 	straight   straight
 	caller     context.Context
 	leg        *legContext   // of the first leg
-	original   *http.Request // the caller's, if the first leg has a copy
+	request    *http.Request // the caller's
+	copied     bool          // the first leg has a copy of it
 	header     []field       // of the request, before the first leg began
 	url        url.URL       // likewise
 	method     string
@@ -118,10 +119,10 @@ func (r *race) quit() bool {
 // for it is given back.
 func (r *race) end() {
 	alone := r.quit()
-	r.leg.leave()
 	if !alone {
 		r.abandon()
 	}
+	r.leave() // after abandon: no hedge wins any more
 	made := r.made
 	if alone {
 		clear(r.header)
@@ -213,7 +214,7 @@ func (r *race) ended(leg int, a answer) {
 	if m == hedge.Return && r.state.Winner() == leg {
 		r.won = a
 		r.walk.lost.Store(true)
-		r.leg.lose()
+		r.leg.finish()
 		r.cancel()
 	}
 	r.move(m)
@@ -273,6 +274,9 @@ func (r *race) settle(response *http.Response, err error) (*http.Response, error
 		w.countSlowWin(r.won)
 	}
 	w.rememberPage(r.won)
-	response, w.terminal = deliverAnswer(r.won)
-	return response, w.terminal
+	response, err = deliverAnswer(r.won)
+	if !r.copied {
+		w.terminal = err
+	}
+	return response, err
 }

@@ -18,7 +18,7 @@ var _ azpolicy.Policy = routePolicy{}
 // Whatever is not ours to route, an account read or a request without an
 // operation, passes through.
 func (p routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
-	if e, link := p.straightEndpoint(req.Raw()); e != nil {
+	if e, link := p.straightEndpoint(req.Raw()); e != nil && !p.made(req) {
 		if v := e.straightView(req.Raw().Context(), link); v != nil {
 			s := straight{view: v, request: req, began: p.now()}
 			return s.run()
@@ -40,6 +40,17 @@ func (p routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
+// made reports whether a point read has an operation: PerCall made one that is
+// recorded, or one was kept. While there are neither, nobody need look.
+func (b *binding) made(req *azpolicy.Request) bool {
+	if !b.recorded.Load() && b.kept.Load() == 0 {
+		return false
+	}
+	w := walks.Get().(*walk) // whose field costs nothing
+	defer w.free()
+	return req.OperationValue(&w.operation)
+}
+
 // latePass is the pass of a point read that PerCall let go without an operation.
 func (w *walk) latePass(e *endpoint, req *azpolicy.Request) (*http.Response, error) {
 	w.operation = &operation{endpoint: e, info: classified(req.Raw().URL, req.Raw().Header)}
@@ -50,9 +61,13 @@ func (w *walk) latePass(e *endpoint, req *azpolicy.Request) (*http.Response, err
 
 // pass is one pass of the operation.
 func (w *walk) pass(req *azpolicy.Request) (*http.Response, error) {
+	w.terminal = nil
 	v := w.endpoint.view()
 	if v == nil {
 		return req.Next()
+	}
+	if leg, ok := req.Raw().Context().(*legContext); ok {
+		req = req.WithContext(leg.Context) // whoever was put in front of us after Apply goes on with a leg that has lost
 	}
 	if err := req.Raw().Context().Err(); err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (e *endpoint) straightView(ctx context.Context, containerLink string) *view
 		return nil
 	case given.Has(given.Any) && (v.ExcludedFor(ctx) != v.ClientExcluded() || hedge.Given(ctx)), e.records(ctx):
 		return nil
-	case e.kept.Load() > 0, ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(containerLink) == nil:
+	case ctx.Err() != nil, a.loader.bound() && a.partitions.mapOf(containerLink) == nil:
 		return nil
 	}
 	return v
@@ -186,8 +186,8 @@ func classified(u *url.URL, header http.Header) request.Info {
 }
 
 // keep holds on to an operation that PerCall did without, when it was hedged:
-// should azcore repeat it, its hedges are not repeated. Until settle drops it, no
-// read goes straight.
+// should azcore repeat it, its hedges are not repeated. Until settle drops it, all
+// point reads look for what was kept of theirs.
 func (b *binding) keep(req *azpolicy.Request, o *operation) {
 	if !o.hedged {
 		return
@@ -208,5 +208,5 @@ func (b *binding) settle(req *azpolicy.Request, response *http.Response, err err
 	if b.kept.Load() > 0 && req.OperationValue(&o) && o.kept {
 		b.kept.Add(-1)
 	}
-	return o.open(response, err)
+	return o.open(req.Raw().Context(), response, err)
 }

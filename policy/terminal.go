@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"net/http"
 )
@@ -27,17 +28,17 @@ func (*terminalError) NonRetriable() {}
 
 // open turns the result of the pipeline below PerCall into what azcosmos would
 // have given: the response or the error that the terminal error hides. Where a
-// hedge has won with such an error, azcosmos may have put that of the first leg's
-// context in its place, which it takes for the caller's. o may be nil.
-func (o *operation) open(response *http.Response, err error) (*http.Response, error) {
+// hedge has won with such an error, azcosmos puts that of the first leg's context
+// in its place, which it takes for the caller's. o may be nil.
+func (o *operation) open(caller context.Context, response *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		return response, nil
 	}
-	if o != nil && o.terminal != nil {
-		err = o.terminal
-	}
 	var terminal *terminalError // on the heap: not for a success
-	if !errors.As(err, &terminal) {
+	switch {
+	case errors.As(err, &terminal):
+	case o != nil && o.terminal != nil && caller.Err() == nil && errors.As(o.terminal, &terminal):
+	default:
 		return response, err
 	}
 	return terminal.response, terminal.cause

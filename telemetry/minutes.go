@@ -37,6 +37,9 @@ func (m minutes) add(number int, now time.Time) {
 			cell.Add(1)
 			return
 		}
+		if newer := int32(uint32(was>>32) - minute); 0 < newer && newer < 60 { //nolint:gosec // the distance, also where the clock was set back
+			return // what began so long ago that its cell is needed again
+		}
 		if cell.CompareAndSwap(was, uint64(minute)<<32|1) {
 			return
 		}

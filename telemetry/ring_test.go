@@ -60,6 +60,10 @@ func TestMinutes(t *testing.T) {
 	require.EqualValues(t, 2, m.sum(1, now.Add(6*time.Minute)))
 	require.Zero(t, m.sum(1, now.Add(time.Hour)))
 	require.Zero(t, m.sum(1, now.Add(-time.Hour)), "a clock that was set back sees nothing of the future")
+	m.add(1, now) // began long ago, and its cell is needed again
+	require.EqualValues(t, 2, m.sum(1, now.Add(6*time.Minute)))
+	m.add(1, now.Add(-90*time.Minute)) // a clock that was set back counts on
+	require.EqualValues(t, 1, m.sum(1, now.Add(-90*time.Minute)))
 }
 
 func TestTraffic(t *testing.T) {
