@@ -272,6 +272,7 @@ func TestWhoWaitsForTheEnd(t *testing.T) {
 			}
 		}}
 		inWorld(t, s, func(w *world) {
+			synctest.Wait() // for the end of what made the world
 			after.Store(0)
 			woken.Store(0)
 			for range 3 {
