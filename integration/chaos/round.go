@@ -129,9 +129,9 @@ func (r *round) recover(ctx context.Context) {
 		patience = time.Minute
 	}
 	pause(ctx, 200*time.Millisecond) // lags, probes and refreshes in flight end
-	for {
+	for n := 1; ; n++ {              // a round of reads lets one region of each partition back, when its probe is due
 		r.stage.EveryKey(ctx, c, r.service().crossQuery)
-		if r.stage.Quiet() || time.Since(began) > patience {
+		if n >= len(r.world.Account.Regions) && r.stage.Quiet() || time.Since(began) > patience {
 			break
 		}
 		pause(ctx, 50*time.Millisecond)
