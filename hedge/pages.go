@@ -23,6 +23,7 @@ const (
 // time. It is safe for concurrent use and must not be copied. Make it with [NewPages].
 type Pages struct {
 	seed    maphash.Seed
+	used    atomic.Bool
 	buckets [pageBuckets]bucket
 }
 
@@ -55,6 +56,9 @@ func (p *Pages) Remember(key uint64, r regions.Index) {
 	if r >= regions.MaxRegions {
 		return
 	}
+	if !p.used.Load() {
+		p.used.Store(true)
+	}
 	b, tag := p.bucket(key)
 	word := tag | uint64(r+1)
 	for i := range b.pages {
@@ -68,6 +72,9 @@ func (p *Pages) Remember(key uint64, r regions.Index) {
 	}
 	b.pages[(b.hand.Add(1)-1)%bucketPages].Store(word)
 }
+
+// Empty reports whether nothing was ever remembered: then there is nothing to look up.
+func (p *Pages) Empty() bool { return !p.used.Load() }
 
 // Lookup returns the region that gave the page before the one with this key; false, with [regions.None], if that is not
 // known. Whether the region is still applicable is for [Lead] to see.

@@ -1,15 +1,9 @@
 package policy
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
-
-	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/azcosmos-ha/azcosmos-ha/regions"
 	"github.com/azcosmos-ha/azcosmos-ha/telemetry"
@@ -77,7 +71,7 @@ func (a *answer) ended() time.Time {
 // context of its own where one is needed. An attempt with a timeout is a deep
 // copy: HTTP/2 may still be using it when it has been given up.
 func (w *walk) send(ctx context.Context) (*http.Response, error) {
-	if err := w.body.renew(w.request); err != nil {
+	if err := w.body.hand(w.request, w.endpoint.rewinds); err != nil {
 		return nil, err
 	}
 	timeout := w.endpoint.options.Retry.AttemptTimeout
@@ -91,46 +85,4 @@ func (w *walk) send(ctx context.Context) (*http.Response, error) {
 	default:
 		return w.request.Next()
 	}
-}
-
-// body is the content of a request, read once. Every attempt gets a reader of
-// its own over it: over HTTP/2, net/http may go on reading the body of an
-// attempt that has already failed.
-type body struct {
-	content     []byte // nil: the request has none
-	contentType string
-}
-
-func bodyOf(req *azpolicy.Request) (body, error) {
-	source := req.Body()
-	if source == nil {
-		return body{}, nil
-	}
-	size, err := source.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = source.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return body{}, fmt.Errorf("azcosmos-ha: rewind the request body: %w", err)
-	}
-	content := make([]byte, size)
-	if _, err := io.ReadFull(source, content); err != nil {
-		return body{}, fmt.Errorf("azcosmos-ha: read the request body: %w", err)
-	}
-	return body{content, req.Raw().Header.Get("Content-Type")}, nil
-}
-
-// renew gives the request a fresh reader, for azcore's rewinds and for the
-// repeats inside net/http as well.
-func (b body) renew(req *azpolicy.Request) error {
-	if b.content == nil {
-		return nil
-	}
-	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(b.content)), b.contentType); err != nil {
-		return err
-	}
-	req.Raw().GetBody = func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(b.content)), nil
-	}
-	return nil
 }

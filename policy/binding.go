@@ -19,9 +19,9 @@ import (
 type binding struct {
 	*Middleware
 
-	// What each healthy point read looks at is side by side.
+	// What each healthy request about items looks at is side by side.
 	only      atomic.Pointer[endpoint]  // that all requests are for; nil: there is none yet, or others have come
-	container atomic.Pointer[container] // that was read first
+	container atomic.Pointer[container] // that was used first
 	looked    atomic.Pointer[time.Time] // when somebody to record operations was looked for last
 	recorded  atomic.Bool               // there was somebody, now or once
 	kept      atomic.Int32              // operations that azcore may repeat, see keep
@@ -30,6 +30,7 @@ type binding struct {
 	budget    *hedge.Budget
 	sends     bool                  // there is a transport for requests of our own
 	soleRetry bool                  // PerRetry is the only such policy beside azcosmos's own
+	rewinds   bool                  // others than azcore may read a body, and rewind it
 	private   runtime.Pipeline      // for requests of our own, over the client's transport
 	retry     azpolicy.RetryOptions // the client's own, for its account reads
 	alarms    alarms                // of the hedges
@@ -51,6 +52,7 @@ func (m *Middleware) bind(preferred regions.Names, o azpolicy.ClientOptions) *bi
 		budget:     hedge.NewBudget(m.options.Hedge),
 		sends:      o.Transport != nil,
 		private:    newPrivatePipeline(o.Transport, o.Logging),
+		rewinds:    true, // nobody knows better
 		retry:      o.Retry,
 		told:       make(map[string]bool),
 	}
@@ -122,42 +124,4 @@ type endpoint struct {
 	host    string // URL.Host as azcosmos writes it
 	account *account
 	current atomic.Pointer[view]
-}
-
-// view is a compiled [regions.View] with the exclusions it was made from.
-type view struct {
-	*regions.View
-	endpoint   *endpoint
-	excluded   *regions.Names
-	straight   regions.Index // see straightIn
-	host       string        // of that region
-	candidates int           // likewise
-}
-
-// view returns the client's view on the account as it is now, nil while the
-// topology is unknown.
-func (e *endpoint) view() *regions.View {
-	if v := e.viewed(); v != nil {
-		return v.View
-	}
-	return nil
-}
-
-// viewed is view with what was worked out beside. That happens only after a
-// change of the topology or of the exclusions; two requests may both do it, to
-// the same end.
-func (e *endpoint) viewed() *view {
-	topology, excluded := e.account.topology.Load(), e.excluded.Load()
-	if topology == nil {
-		return nil
-	}
-	if v := e.current.Load(); v != nil && v.Topology() == topology && v.excluded == excluded {
-		return v
-	}
-	made := &view{View: regions.NewView(topology, e.preferred, *excluded, e.host), endpoint: e, excluded: excluded}
-	made.straight, made.candidates = e.straightIn(made.View)
-	made.host = topology.Host(made.straight)
-	e.current.Store(made)
-	e.tellUnknown(made.Unknown())
-	return made
 }

@@ -40,10 +40,10 @@ func (a *account) release(r regions.Index, write bool) {
 	a.changeHealth(func(h *regions.Health) *regions.Health { return h.Release(r, write) })
 }
 
-// marked reports whether a region has a mark for reads that holds.
-func (a *account) marked(r regions.Index) bool {
+// marked reports whether a region has a mark, for reads or for writes, that holds.
+func (a *account) marked(r regions.Index, write bool) bool {
 	h := a.health.Load()
-	return h != nil && h.Marked(false, time.Now()).Has(r)
+	return h != nil && h.Marked(write, time.Now()).Has(r)
 }
 
 // order puts unwell regions behind the others. When one of them is due for a

@@ -9,10 +9,15 @@ import (
 )
 
 // BenchmarkHedgeArmed is [BenchmarkReadItem] with hedging armed, as it is by default.
-func BenchmarkHedgeArmed(b *testing.B) { benchmarkOver(b, instantClient(b, &policy.Options{})) }
+func BenchmarkHedgeArmed(b *testing.B) { benchmarkOver(b, policy.Options{}, readOnce) }
+
+// BenchmarkQueryArmed is [BenchmarkQuery] with hedging armed.
+func BenchmarkQueryArmed(b *testing.B) { benchmarkOver(b, policy.Options{}, queryOnce) }
 
 // BenchmarkReadItemArmed is for profiles.
-func BenchmarkReadItemArmed(b *testing.B) { benchmarkReads(b, instantClient(b, &policy.Options{})) }
+func BenchmarkReadItemArmed(b *testing.B) {
+	benchmarkOne(b, instantClient(b, &policy.Options{}), readOnce)
+}
 
 // BenchmarkReadItemOffByRequest is a request that says Off.
 func BenchmarkReadItemOffByRequest(b *testing.B) {
@@ -24,4 +29,9 @@ func BenchmarkReadItemOffByRequest(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkQueryArmedOurs is for profiles.
+func BenchmarkQueryArmedOurs(b *testing.B) {
+	benchmarkOne(b, instantClient(b, &policy.Options{}), queryOnce)
 }

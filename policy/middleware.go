@@ -81,6 +81,7 @@ func (m *Middleware) Apply(o *azcosmos.ClientOptions) {
 	}
 	b := m.bind(preferred, o.ClientOptions)
 	b.soleRetry = len(o.PerRetryPolicies) == 0
+	b.rewinds = !b.soleRetry || o.Logging.IncludeBody
 	o.PerCallPolicies = append(slices.Clip(slices.Clone(o.PerCallPolicies)), operationPolicy{b})
 	o.PerRetryPolicies = append(slices.Clip(slices.Clone(o.PerRetryPolicies)), routePolicy{b})
 }

@@ -19,12 +19,12 @@ import (
 // Authorization, User-Agent and date come along in the headers of the original.
 type privateRequest struct {
 	raw  *http.Request // headers of its own
-	body body
+	body *body
 }
 
 // newPrivateRequest copies the caller's request as it is now. Only the
 // goroutine that the request belongs to may call it.
-func newPrivateRequest(raw *http.Request, b body) privateRequest {
+func newPrivateRequest(raw *http.Request, b *body) privateRequest {
 	copied := raw.Clone(context.Background())
 	copied.Body, copied.GetBody = nil, nil
 	return privateRequest{copied, b}
@@ -50,7 +50,7 @@ func (p privateRequest) send(ctx context.Context, pipeline runtime.Pipeline, hos
 	}
 	raw := req.Raw()
 	raw.URL.Host, raw.Host = host, host
-	if err := p.body.renew(req); err != nil {
+	if err := p.body.put(req); err != nil {
 		return nil, err
 	}
 	return pipeline.Do(req)

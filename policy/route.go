@@ -19,9 +19,8 @@ var _ azpolicy.Policy = routePolicy{}
 // operation, passes through.
 func (p routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 	if e, link := p.straightEndpoint(req.Raw()); e != nil && !p.made(req) {
-		if v := e.straightView(req.Raw().Context(), link); v != nil {
-			s := straight{view: v, request: req, began: p.now()}
-			return s.run()
+		if way := e.straightWay(req.Raw(), link); way != nil {
+			return p.goStraight(way, req)
 		}
 	}
 	w := walks.Get().(*walk)
@@ -33,15 +32,21 @@ func (p routePolicy) Do(req *azpolicy.Request) (*http.Response, error) {
 		return w.pass(req)
 	}
 	if e := p.first.Load(); e != nil {
-		if _, ok := request.PointRead(req.Raw().Method, req.Raw().URL); ok {
+		if _, ok := request.Items(req.Raw().Method, req.Raw().URL); ok {
 			return w.latePass(e, req)
 		}
 	}
 	return req.Next()
 }
 
-// made reports whether a point read has an operation: PerCall made one that is
-// recorded, or one was kept. While there are neither, nobody need look.
+// goStraight sends a request straight.
+func (b *binding) goStraight(w *way, req *azpolicy.Request) (*http.Response, error) {
+	s := straight{way: w, request: req, body: bodyOf(req), began: b.now()}
+	return s.run()
+}
+
+// made reports whether a request about items has an operation: PerCall made one
+// that is recorded, or one was kept. While there are neither, nobody need look.
 func (b *binding) made(req *azpolicy.Request) bool {
 	if !b.recorded.Load() && b.kept.Load() == 0 {
 		return false
@@ -51,9 +56,10 @@ func (b *binding) made(req *azpolicy.Request) bool {
 	return req.OperationValue(&w.operation)
 }
 
-// latePass is the pass of a point read that PerCall let go without an operation.
+// latePass is the pass of a request that PerCall let go without an operation.
 func (w *walk) latePass(e *endpoint, req *azpolicy.Request) (*http.Response, error) {
-	w.operation = &operation{endpoint: e, info: classified(req.Raw().URL, req.Raw().Header)}
+	raw := req.Raw()
+	w.operation = &operation{endpoint: e, info: request.Classify(raw.Method, raw.URL.EscapedPath(), raw.Header)}
 	response, err := w.pass(req)
 	e.keep(req, w.operation)
 	return response, err
@@ -72,8 +78,8 @@ func (w *walk) pass(req *azpolicy.Request) (*http.Response, error) {
 	if err := req.Raw().Context().Err(); err != nil {
 		return nil, err
 	}
-	b, err := bodyOf(req)
-	if err != nil {
+	b := bodyOf(req)
+	if _, err := b.take(); err != nil {
 		return nil, err
 	}
 	w.begin(req, b, v)

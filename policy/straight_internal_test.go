@@ -135,6 +135,8 @@ func TestStraightAgain(t *testing.T) {
 	require.NoError(t, err)
 	topology, err := regions.NewTopology(account, nil)
 	require.NoError(t, err)
+	raw, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://a.test/dbs/d/colls/c/docs/i", nil)
+	require.NoError(t, err)
 	tests := []struct {
 		name     string
 		region   regions.Index
@@ -152,11 +154,11 @@ func TestStraightAgain(t *testing.T) {
 		require.NoError(t, err)
 		e := m.bind(nil, azpolicy.ClientOptions{}).endpoint("a.test")
 		e.account.topology.Store(topology)
-		require.NotNil(t, e.straightView(t.Context(), ""), test.name)
+		require.NotNil(t, e.straightWay(raw, ""), test.name)
 		e.account.changeHealth(func(h *regions.Health) *regions.Health {
 			return h.Mark(test.region, test.write, time.Now().Add(-test.ago))
 		})
-		require.Equal(t, test.straight, e.straightView(t.Context(), "") != nil, test.name)
+		require.Equal(t, test.straight, e.straightWay(raw, "") != nil, test.name)
 		m.Close()
 	}
 }

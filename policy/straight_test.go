@@ -82,26 +82,25 @@ func TestRecordedAndNot(t *testing.T) {
 	})
 }
 
-// TestProviderInstalledLate: a provider that is installed after the account was
-// read is noticed by point reads within a second, and by everything else at once.
+// TestProviderInstalledLate: a provider that is installed after the account was read
+// is noticed by requests about items within a second, and by everything else at once.
 func TestProviderInstalledLate(t *testing.T) {
 	t.Cleanup(func() { otel.SetTracerProvider(noop.NewTracerProvider()) })
-	for _, first := range []string{"point read", "query"} {
+	for name, first := range map[string]call{"read": read, "query": query, "upsert": upsert, "change feed": changeFeed} {
 		otel.SetTracerProvider(noop.NewTracerProvider())
 		exporter := tracetest.NewInMemoryExporter()
 		inWorld(t, setup{hedged: true}, func(w *world) {
 			w.expect(read, "200", "A", 0)
 			otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)))
-			if first == "query" {
-				w.expect(query, "200", "A", 0)
-			} else {
+			if name != "change feed" {
 				pass(time.Second)
-				w.expect(read, "200", "A", 0) // which finds it
+				w.expect(first, "200", "A", 0) // which finds it
 				require.Empty(w, exporter.GetSpans())
+				exporter.Reset()
 			}
-			exporter.Reset()
-			w.expect(read, "200", "A", 0)
-			require.NotEmpty(w, exporter.GetSpans(), first)
+			got, _ := w.do(w.Context(), first)
+			require.Equal(w, "200", got, name)
+			require.NotEmpty(w, exporter.GetSpans(), name)
 		})
 	}
 }
@@ -272,8 +271,8 @@ func TestDeadlineBeforeTheThreshold(t *testing.T) {
 	})
 }
 
-// story is what a run of reads made of the faults that a seed brings: for each
-// read the outcome, the regions and the time, and what is known at the end.
+// story is what a run of operations made of the faults that a seed brings: for each
+// the outcome, the regions and the time, and what is known at the end.
 func story(t *testing.T, seed uint64, recorded bool) (lines []string) {
 	dice := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // not a secret
 	s := setup{hedged: dice.IntN(2) == 0, gateway: gateway.Options{MultiWrite: dice.IntN(2) == 0, Ranges: 2}}
@@ -283,6 +282,7 @@ func story(t *testing.T, seed uint64, recorded bool) (lines []string) {
 	if dice.IntN(3) == 0 {
 		s.preferred = []string{B, A}
 	}
+	operations := []call{read, read, upsert, query, batch, readContainer}
 	inWorld(t, s, func(w *world) {
 		for range 40 {
 			if dice.IntN(3) == 0 {
@@ -293,7 +293,8 @@ func story(t *testing.T, seed uint64, recorded bool) (lines []string) {
 				ctx, _ = telemetry.Record(ctx)
 			}
 			w.ResetLog()
-			outcome, took := w.do(ctx, read)
+			operation := operations[dice.IntN(len(operations))]
+			outcome, took := w.do(ctx, operation)
 			cancel()
 			synctest.Wait()
 			lines = append(lines, fmt.Sprintf("%s %s %v", outcome, w.contacted(), took))
@@ -323,8 +324,8 @@ func anyFault(dice *rand.Rand) gateway.Rule {
 	return r
 }
 
-// TestStraightWayIsTheWalks: a read that is recorded walks, one that is not goes
-// straight while all is well. Nothing else tells them apart.
+// TestStraightWayIsTheWalks: what is recorded walks, what is not goes straight while
+// all is well, if it is about items. Nothing else tells them apart.
 func TestStraightWayIsTheWalks(t *testing.T) {
 	for seed := range uint64(100) {
 		walked, straight := story(t, seed, true), story(t, seed, false)

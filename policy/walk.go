@@ -19,7 +19,7 @@ import (
 type walk struct {
 	*operation
 	request *azpolicy.Request
-	body    body
+	body    *body
 
 	view     *regions.View
 	kind     kind
@@ -78,7 +78,7 @@ func (w *walk) free() {
 }
 
 // begin makes the walk of a pass of its operation, and plans it.
-func (w *walk) begin(req *azpolicy.Request, b body, v *regions.View) {
+func (w *walk) begin(req *azpolicy.Request, b *body, v *regions.View) {
 	w.request, w.body, w.trial, w.reason = req, b, regions.None, telemetry.Initial
 	w.circuit.document, w.circuit.probed = w.info.Resource == request.ResDocument, regions.None
 	w.began = time.Now()

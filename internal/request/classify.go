@@ -90,14 +90,15 @@ func IsAccountRead(method, escapedPath string) bool {
 	return verbOf(method) == verbGet && (escapedPath == "" || escapedPath == "/")
 }
 
-// PointRead reports whether [Classify] would say that the request reads one
-// document, and of which container, for a small part of its price. It may say no
-// for one that does: for an id with an escaped slash, and for a path that is
-// oddly written.
-func PointRead(method string, u *url.URL) (containerLink string, ok bool) {
-	const database, container, item = "/dbs/", "/colls/", "/docs/"
+// Items reports whether [Classify] would say that the request is about items, and
+// of which container, for a small part of its price: a POST to the documents of a
+// container, or any request for one document. It may say no for one that is: for an
+// id with an escaped slash, for a path that is oddly written, and it does for what
+// reads all documents, a feed.
+func Items(method string, u *url.URL) (containerLink string, ok bool) {
+	const database, container, items = "/dbs/", "/colls/", "/docs"
 	path := u.Path // has the segments of the escaped path, where RawPath is empty
-	if method != "GET" || u.RawPath != "" || !strings.HasPrefix(path, database) {
+	if u.RawPath != "" || !strings.HasPrefix(path, database) {
 		return "", false
 	}
 	a := len(database) // where the database's id begins, then where it ends
@@ -106,11 +107,33 @@ func PointRead(method string, u *url.URL) (containerLink string, ok bool) {
 	}
 	a += len(container)
 	b := a + strings.IndexByte(path[a:], '/') // where the container's id ends
-	if b <= a || !strings.HasPrefix(path[b:], item) {
+	if b <= a || !strings.HasPrefix(path[b:], items) {
 		return "", false
 	}
-	id := path[b+len(item):]
-	return path[1:b], id != "" && strings.IndexByte(id, '/') < 0
+	switch id, one := strings.CutPrefix(path[b+len(items):], "/"); {
+	case one:
+		return path[1:b], id != "" && strings.IndexByte(id, '/') < 0 && OnItem(method)
+	default:
+		return path[1:b], id == "" && method == "POST"
+	}
+}
+
+// OnItem reports whether the method is one of those for a single document, and
+// not the empty one, which net/http takes for GET.
+func OnItem(method string) bool {
+	switch method {
+	case "GET", "PUT", "PATCH", "DELETE":
+		return true
+	default:
+		return false
+	}
+}
+
+// IsItemQuery reports whether a POST to the documents of a container is a query; it
+// is a write if not. It looks for the canonical spelling of the query mark only,
+// which is azcosmos's, and may say no for a query that has another one.
+func IsItemQuery(header map[string][]string) bool {
+	return strings.EqualFold(Get(header, HeaderQuery), "true") && !marked(header, HeaderIsBatch, wireIsBatch)
 }
 
 func verbOf(method string) verb {

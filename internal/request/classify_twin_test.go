@@ -177,55 +177,76 @@ func TestClassifyAgainstTwin(t *testing.T) {
 	assert.Greater(t, len(all), 4000)
 }
 
-// checkPointRead compares PointRead with Classify. Of canonical paths, as azcosmos writes them, it must know every
-// read of a document.
-func checkPointRead(t *testing.T, method, path string, canonical bool) {
+// checkItems compares Items and IsItemQuery with Classify. Of canonical paths, as azcosmos writes them, Items must know
+// every request for a document and every POST to the documents.
+func checkItems(t *testing.T, method, path string, header map[string][]string, canonical bool) {
 	t.Helper()
 	u, err := url.Parse(path)
 	if err != nil {
 		return
 	}
-	i := Classify(method, u.EscapedPath(), nil)
-	read := i.Resource == ResDocument && i.Operation == OpRead
-	link, ok := PointRead(method, u)
-	assert.False(t, ok && !read, "%s %s", method, path)
+	i := Classify(method, u.EscapedPath(), header)
+	items := i.Resource == ResDocument && i.Operation != OpUnknown && i.Operation != OpReadFeed
+	link, ok := Items(method, u)
+	assert.False(t, ok && !items, "%s %s", method, path)
 	if ok && u.EscapedPath() == u.Path {
 		assert.Equal(t, i.ContainerLink, link, "%s %s", method, path)
 	}
 	if canonical {
-		assert.Equal(t, read, ok, "%s %s", method, path)
+		assert.Equal(t, items, ok, "%s %s", method, path)
+	}
+	if ok && method == "POST" {
+		assert.Equal(t, i.Write(), i.Operation != OpQuery, "%s %s %v", method, path, header)
+		assert.False(t, i.Write() && IsItemQuery(header), "%s %s %v", method, path, header)
+		if Get(header, wireQuery) == "" {
+			assert.Equal(t, i.Write(), !IsItemQuery(header), "%s %s %v", method, path, header)
+		}
+	}
+	if ok && method != "POST" {
+		assert.Equal(t, i.Write(), method != "GET", "%s %s", method, path)
 	}
 }
 
-func TestPointRead(t *testing.T) {
+func TestItems(t *testing.T) {
 	for path, canonical := range map[string]bool{
 		"https://h/dbs/d/colls/c/docs/i":         true,
 		"https://h/dbs/d%20/colls/%C3%BC/docs/i": true,
 		"/dbs/dbs/colls/docs/docs/colls":         true,
 		"/dbs/colls/colls/docs/docs/docs":        true,
 		"/dbs/d/colls/c/docs":                    true,
+		"https://h/dbs/d%20/colls/%C3%BC/docs":   true,
+		"/dbs/docs/colls/docs/docs":              true,
 		"/dbs/d/colls/c/pkranges":                true,
+		"/dbs/d/colls/c/docsi":                   true,
 		"/dbs/d/colls/c":                         true,
 		"/dbs/d/users/c/docs/i":                  true,
 		"/dbs/d/colls/c/sprocs/i":                true,
 		"/dbs//colls/c/docs/i":                   true,
+		"/dbs//colls/c/docs":                     true,
 		"/dbs/d/colls//docs/i":                   true,
+		"/dbs/d/colls//docs":                     true,
 		"/dbs/d/colls/docs/i":                    true,
-		"/dbs/d/colls/docs/docs/":                true,
+		"/dbs/d/colls/docs":                      true,
+		"/dbs/d/colls/docs/docs/":                false,
 		"/offers/o/colls/c/docs/i":               true,
 		"/":                                      true,
 		"":                                       true,
 		"/dbs/d/colls/c/docs/i%2Fj":              false,
 		"/dbs/d/colls/c/docs/i/":                 false,
 		"dbs/d/colls/c/docs/i":                   false,
+		"dbs/d/colls/c/docs":                     false,
 		"//dbs/d/colls/c/docs/i":                 false,
 	} {
-		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "get"} {
-			checkPointRead(t, method, path, canonical)
+		for _, method := range []string{"", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "get"} {
+			checkItems(t, method, path, nil, canonical && method != "")
+			checkItems(t, method, path, map[string][]string{HeaderQuery: {"True"}}, canonical && method != "")
 		}
 	}
+	for n := range uint32(8 * 8 * 8) { // all marks, in all spellings
+		checkItems(t, "POST", "/dbs/d/colls/c/docs", headerFromBits(n, "TRUE"), true)
+	}
 	u := &url.URL{Path: "/dbs/d/colls/c/docs/i"}
-	assert.Zero(t, testing.AllocsPerRun(100, func() { PointRead("GET", u) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { Items("GET", u) }))
 }
 
 func FuzzClassify(f *testing.F) {
@@ -237,7 +258,7 @@ func FuzzClassify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path string, bits uint32, value string) {
 		h := headerFromBits(bits, value)
 		checkAgainstTwin(t, method, path, h)
-		checkPointRead(t, method, path, false)
+		checkItems(t, method, path, h, false)
 		i := Classify(method, path, h)
 		_, _ = i.DatabaseName(), i.ContainerName()
 	})
