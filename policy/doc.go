@@ -26,12 +26,15 @@
 //
 // # The straight way
 //
-// A point read that nobody records, while nothing of its account is unwell and
-// no breaker, override or exclusion of its own has a say, needs none of that:
-// PerCall lets it go as it is, and PerRetry asks the region that a walk would
-// ask first. A success is returned, and nothing was allocated; hedging adds the
-// timer and the context that it needs. At anything else, or when the timer
-// fires, the walk is made, which goes on as if it had asked that region itself.
+// A request about items that nobody records, while nothing of its account is
+// unwell and no breaker, override or exclusion of its own has a say, needs none of
+// that: PerCall lets it go as it is, and PerRetry asks the region that a walk would
+// ask first. A success is returned, and nothing was allocated but the guard of a
+// body; hedging adds the timer and the context that it needs. At anything else, or
+// when the timer fires, the walk is made, which goes on as if it had asked that
+// region itself. Feeds (read feed, change feed), and writes of an account whose
+// partitions fail over one by one, always walk, and so do requests for a further
+// page once a page had to be remembered.
 //
 // # A race
 //

@@ -41,7 +41,7 @@ type observer interface {
 	Hedging(now time.Time) telemetry.HedgingState
 }
 
-// lookInterval is how long it may take until healthy point reads are recorded by
+// lookInterval is how long it may take until healthy requests are recorded by
 // a tracer or meter that was installed after the account was read: a second,
 // which nobody notices who installs one by hand.
 const lookInterval = time.Second
@@ -56,7 +56,7 @@ func (b *binding) look() time.Time {
 	return now
 }
 
-// now is the time, for healthy point reads: once in a lookInterval they look.
+// now is the time, for healthy requests: once in a lookInterval they look.
 // In between the monotonic clock tells how long ago that was. Looking at both
 // clocks, and asking who listens, would be the dearest parts of such a read.
 func (b *binding) now() time.Time {
@@ -68,7 +68,7 @@ func (b *binding) now() time.Time {
 	return b.look()
 }
 
-// records reports whether anything of a point read may be recorded.
+// records reports whether anything of a request may be recorded.
 func (b *binding) records(ctx context.Context) bool {
 	return b.recorded.Load() && b.observer.Wants(ctx) || given.Has(given.Record) && telemetry.Asked(ctx)
 }

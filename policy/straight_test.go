@@ -282,8 +282,13 @@ func story(t *testing.T, seed uint64, recorded bool) (lines []string) {
 	if dice.IntN(3) == 0 {
 		s.preferred = []string{B, A}
 	}
-	operations := []call{read, read, upsert, query, batch, readContainer}
+	s.policy.Hedge.Writes = dice.IntN(3) == 0
+	operations := []call{read, read, upsert, query, batch, everyPage, readContainer}
 	inWorld(t, s, func(w *world) {
+		for _, id := range []string{"2", "3"} {
+			_, err := w.container.CreateItem(w.Context(), key("a"), item(id, "a", 0), nil)
+			require.NoError(w, err)
+		}
 		for range 40 {
 			if dice.IntN(3) == 0 {
 				w.Inject(anyFault(dice))
@@ -303,6 +308,18 @@ func story(t *testing.T, seed uint64, recorded bool) (lines []string) {
 		lines = append(lines, (&circuitWorld{world: w}).unwell()...)
 	})
 	return lines
+}
+
+// everyPage is a query of pages with one item each; the last answer counts.
+func everyPage(ctx context.Context, c *azcosmos.ContainerClient) (last *http.Response, err error) {
+	for p := c.NewQueryItemsPager("SELECT * FROM c", key("a"), &azcosmos.QueryOptions{PageSizeHint: 1}); p.More(); {
+		page, err := p.NextPage(ctx)
+		if err != nil {
+			return page.RawResponse, err
+		}
+		last = page.RawResponse
+	}
+	return last, nil
 }
 
 // anyFault is a fault that hits a few requests of a region, or all that come in a while.

@@ -105,8 +105,8 @@
 // no-op ones, or OpenTelemetry's global ones before an SDK is installed. Without
 // a meter that costs nothing for a request whose parent span is not sampled
 // either. An SDK that is installed later, in place of the global ones, is found
-// by the next operation, but for healthy point reads, which look for one once in
-// a second. A measurement with the OpenTelemetry SDK does not allocate. What
+// by the next operation, but for healthy requests about items, which look for one
+// once in a second. A measurement with the OpenTelemetry SDK does not allocate. What
 // State shows of traffic is counted by request without a lock, in memory that
 // processors do not share.
 package telemetry

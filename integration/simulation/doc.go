@@ -19,7 +19,7 @@
 // elected, splits, regions that come and go, account failover, changed flags.
 //
 // About half of the calls are silent: nobody records them, which is what lets a
-// healthy point read go the straight way (package policy). What they did is in the
+// healthy request about items go the straight way (package policy). What they did is in the
 // gateway's log all the same; only what telemetry says of them is not judged, but for
 // that it says nothing.
 //

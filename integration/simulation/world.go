@@ -85,7 +85,7 @@ type Call struct {
 	Deadline Duration  `json:"deadline"`
 	Cancel   Duration  `json:"cancel,omitempty"`   // when the caller cancels; 0: never
 	Session  bool      `json:"session,omitempty"`  // with the caller's session token
-	Silent   bool      `json:"silent,omitempty"`   // nobody records it: a point read goes the straight way
+	Silent   bool      `json:"silent,omitempty"`   // nobody records it: it goes the straight way
 	Excluded *[]string `json:"excluded,omitempty"` // of the request; nil: the client's
 	Hedge    HedgeCall `json:"hedge,omitempty"`
 	// Threshold of a call with Hedge on; 0: the client's.
