@@ -140,7 +140,8 @@ func TestBodiesWithLogging(t *testing.T) {
 // lingering is a transport that goes on reading the body of an attempt in
 // region A after it has failed, as net/http may over HTTP/2.
 type lingering struct {
-	fail func(*http.Request) error // how the attempt ends
+	fail   func(*http.Request) error // how the attempt ends
+	answer *http.Response            // or that, once
 
 	reading sync.WaitGroup
 	mutex   sync.Mutex // guards what follows
@@ -150,7 +151,7 @@ type lingering struct {
 func (p *lingering) change(o *azcosmos.ClientOptions) {
 	next := o.Transport
 	o.Transport = transportFunc(func(r *http.Request) (*http.Response, error) {
-		if letterOfHost(r.URL.Host) != "A" || r.Body == nil || p.fail == nil {
+		if letterOfHost(r.URL.Host) != "A" || r.Body == nil || p.fail == nil && p.answer == nil {
 			return next.Do(r)
 		}
 		body := r.Body
@@ -167,6 +168,11 @@ func (p *lingering) change(o *azcosmos.ClientOptions) {
 			defer p.mutex.Unlock()
 			p.late = append(p.late, string(content))
 		})
+		if answer := p.answer; answer != nil {
+			p.answer = nil
+			answer.Request = r
+			return answer, nil
+		}
 		return nil, p.fail(r)
 	})
 }
@@ -197,7 +203,7 @@ func TestBodyOfAnAbandonedAttempt(t *testing.T) {
 					change := func(o *azcosmos.ClientOptions) { sent.change(o); late.change(o) }
 					inWorld(t, setup{gateway: multi, policy: bounded, change: change}, func(w *world) {
 						late.fail, sent.bodies = test.fail, nil
-						got, took := w.do(w.Context(), alone(o.call))
+						got, took := w.do(w.Context(), o.call)
 						require.Equal(w, "200", got)
 						require.Equal(w, test.took, took)
 						late.reading.Wait()
@@ -207,6 +213,31 @@ func TestBodyOfAnAbandonedAttempt(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// TestBodyOfARepeatedAttempt: azcore repeats a 429, and rewinds its own reader for
+// that, while the attempt that had this answer is still read over HTTP/2.
+func TestBodyOfARepeatedAttempt(t *testing.T) {
+	for _, hedged := range []bool{false, true} {
+		for _, o := range []named{{"query", query}, {"upsert", upsert}, {"batch", batch}} {
+			t.Run(o.name, func(t *testing.T) {
+				var late lingering
+				var sent tape
+				change := func(o *azcosmos.ClientOptions) { sent.change(o); late.change(o) }
+				inWorld(t, setup{gateway: multi, hedged: hedged, change: change}, func(w *world) {
+					late.answer, sent.bodies = &http.Response{
+						StatusCode: http.StatusTooManyRequests, Body: http.NoBody,
+						Header: http.Header{"X-Ms-Substatus": {"3200"}, "X-Ms-Retry-After-Ms": {"150"}},
+					}, nil
+					got, _ := w.do(w.Context(), o.call)
+					require.Equal(w, "200", got)
+					late.reading.Wait()
+					require.NotEmpty(w, sent.bodies)
+					require.Equal(w, sent.bodies[0], strings.SplitAfter(sent.bodies[0], " ")[0]+late.late[0])
+				})
+			})
 		}
 	}
 }

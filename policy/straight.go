@@ -108,6 +108,7 @@ func (s *straight) deliver(response *http.Response) (*http.Response, error) {
 
 // walk makes a walk that has been to the region.
 func (s *straight) walk(req *azpolicy.Request, info request.Info, inRace bool) *walk {
+	_, _ = s.body.take() // azcore may rewind its reader, to repeat; an error comes again with the next attempt
 	w := walks.Get().(*walk)
 	w.inRace = inRace
 	w.operation = &operation{endpoint: s.view.endpoint, info: info}
